@@ -1,0 +1,1 @@
+"""steadhold: durable coordination on PostgreSQL."""
