@@ -1,0 +1,1 @@
+"""The grammar every room speaks. It knows no room, no driver and no clock."""

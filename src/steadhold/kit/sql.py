@@ -1,0 +1,103 @@
+"""Statements live in a room's `statements.sql`, named, cast and ranked; this loads them.
+
+```sql
+-- name: write
+-- rank: names by name
+-- One writer wins per expected revision.
+with i as (select * from unnest(:name::text[]) with ordinality as i(name, n)) …
+```
+
+`by` makes it a vector statement: a parameter cast to an array is a column of items, of which a plan
+gives one value and the player an array, and the first result column is the ordinal of the item that
+the row answers. Without `by` the statement is executed once for each item.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from steadhold.kit import ranks
+
+Row: TypeAlias = tuple[Any, ...]
+Item: TypeAlias = Mapping[str, Any]
+
+_PARAM: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)::([a-z0-9_]+)(\[\])?")
+_NAME: Final = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
+_RANK: Final = re.compile(r"^-- rank: (\w+)(?: by (\w+(?:, \w+)*))?[ \t]*$", re.MULTILINE)
+_COMMENT: Final = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+
+
+class Sql:
+    """One statement, spoken in each driver's dialect.
+
+    `numbered` has `$1`, `percent` has `%(name)s`; `place` is where it stands in the lock order.
+    """
+
+    __slots__ = ("by", "name", "numbered", "params", "percent", "place", "rank", "shared")
+
+    def __init__(self, name: str, text: str, rank: str, by: Sequence[str] = ()) -> None:
+        self.name, self.rank, self.by = name, rank, tuple(by)
+        self.place = ranks.place(rank)
+        self.params: dict[str, bool] = {m[1]: bool(m[3]) and bool(by) for m in _PARAM.finditer(text)}
+        self.shared = tuple(param for param, column in self.params.items() if not column)
+        order = {param: place for place, param in enumerate(self.params, 1)}
+        self.numbered = _PARAM.sub(lambda m: f"${order[m[1]]}::{m[2]}{m[3] or ''}", text)
+        self.percent = _PARAM.sub(lambda m: f"%({m[1]})s::{m[2]}{m[3] or ''}", text.replace("%", "%%"))
+        if missing := set(by) - set(self.params):
+            raise ValueError(f"{name}: `by` names {sorted(missing)}, which it has no parameter for")
+
+    def __repr__(self) -> str:
+        return f"Sql({self.name})"
+
+    def bind(self, items: Sequence[Item]) -> list[Any]:
+        """Turn items into arguments, in the order of `numbered`."""
+        first = items[0]
+        return [[item[p] for item in items] if column else first[p] for p, column in self.params.items()]
+
+    def deal(self, count: int, got: Sequence[Sequence[Any]]) -> list[list[Row]]:
+        """Give each of `count` items the rows that answer it."""
+        if not self.by:
+            return [[tuple(row) for row in got]]
+        hands: list[list[Row]] = [[] for _ in range(count)]
+        for n, *row in got:
+            hands[n - 1].append(tuple(row))
+        return hands
+
+
+class Statements:
+    """A room's statements, one attribute each."""
+
+    def __init__(self, found: Mapping[str, Sql]) -> None:
+        self._found = dict(found)
+
+    def __getattr__(self, name: str) -> Sql:
+        try:
+            return self._found[name]
+        except KeyError:
+            raise AttributeError(f"no statement is named {name}; there are {sorted(self._found)}") from None
+
+    def __iter__(self) -> Any:
+        return iter(self._found.values())
+
+
+def load(beside: str) -> Statements:
+    """Read the `statements.sql` that lies beside a module: `SQL = load(__file__)`."""
+    path = Path(beside).with_name("statements.sql")
+    return parse(path.read_text(encoding="utf-8"), path.parent.name)
+
+
+def parse(text: str, room: str) -> Statements:
+    """Read named statements; a missing name, rank or cast is a ValueError that says which."""
+    _, *parts = _NAME.split(text)
+    return Statements({name: _one(room, name, body) for name, body in zip(parts[::2], parts[1::2], strict=True)})
+
+
+def _one(room: str, name: str, body: str) -> Sql:
+    ranked = _RANK.search(body)
+    if not ranked:
+        raise ValueError(f"{room}.{name}: add a line `-- rank: …` (one of {', '.join(ranks.RANKS)}, read)")
+    by = ranked[2].split(", ") if ranked[2] else ()
+    return Sql(f"{room}.{name}", _COMMENT.sub("", body).strip().rstrip(";"), ranked[1], by)

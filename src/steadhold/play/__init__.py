@@ -1,0 +1,1 @@
+"""Players run plans on a connection: the only place that executes SQL for rooms."""

@@ -1,0 +1,95 @@
+"""Play on a connection that somebody else opened, inside their transaction. Nothing here begins or commits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from steadhold.kit import plan as kit
+from steadhold.kit.plan import Call, Plan
+from steadhold.kit.sql import Item, Sql
+from steadhold.play.trampoline import arun, run
+
+T = TypeVar("T")
+
+ENTER: Final = Sql("play.enter", "select set_config('steadhold.workspace', :workspace::text, true)", "read")
+OUTSIDE: Final = (
+    "this connection is in no transaction: begin one, call, then commit. "
+    "A durable verb takes effect with your own writes, so it needs your transaction."
+)
+
+
+def entering(call: Call[T]) -> Plan[T]:
+    """Name the workspace to the database for this transaction, then play."""
+    yield from kit.rows(ENTER, workspace=call.workspace)
+    return (yield from call.begin())
+
+
+def play_asyncpg(conn: Any, plan: Plan[T]) -> Awaitable[T]:
+    """Play on an asyncpg connection or pool proxy."""
+    if not conn.is_in_transaction():
+        raise RuntimeError(OUTSIDE)
+
+    async def ask(sql: Sql, items: Sequence[Item]) -> Sequence[Sequence[Any]]:
+        return await conn.fetch(sql.numbered, *sql.bind(items))
+
+    return arun(plan, ask)
+
+
+def play_psycopg(conn: Any, plan: Plan[T]) -> T:
+    """Play on a psycopg connection."""
+    import psycopg
+
+    _refuse_autocommit(conn)
+    with psycopg.RawCursor(conn, row_factory=psycopg.rows.tuple_row) as cursor:
+
+        def ask(sql: Sql, items: Sequence[Item]) -> Sequence[Sequence[Any]]:
+            cursor.execute(sql.numbered.encode(), sql.bind(items))
+            return cursor.fetchall() if cursor.description else []
+
+        return run(plan, ask)
+
+
+async def play_psycopg_async(conn: Any, plan: Plan[T]) -> T:
+    """Play on an asynchronous psycopg connection."""
+    import psycopg
+
+    _refuse_autocommit(conn)
+    async with psycopg.AsyncRawCursor(conn, row_factory=psycopg.rows.tuple_row) as cursor:
+
+        async def ask(sql: Sql, items: Sequence[Item]) -> Sequence[Sequence[Any]]:
+            await cursor.execute(sql.numbered.encode(), sql.bind(items))
+            return await cursor.fetchall() if cursor.description else []
+
+        return await arun(plan, ask)
+
+
+def _refuse_autocommit(conn: Any) -> None:
+    from psycopg.pq import TransactionStatus
+
+    if conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
+        raise RuntimeError(OUTSIDE)
+
+
+PLAYERS: Final[dict[tuple[str, bool], Callable[[Any, Plan[Any]], Any]]] = {
+    ("asyncpg", False): play_asyncpg,
+    ("psycopg", False): play_psycopg,
+    ("psycopg", True): play_psycopg_async,
+}
+
+
+def player_for(conn: object) -> Callable[[Any, Plan[Any]], Any]:
+    """Choose by the connection's home module; no driver is imported to ask."""
+    for base in type(conn).__mro__:
+        home = base.__module__.partition(".")[0]
+        if player := PLAYERS.get((home, base.__name__.startswith("Async"))):
+            return player
+    raise TypeError(f"no player for {type(conn).__qualname__}: pass a psycopg or asyncpg connection")
+
+
+def play(conn: Any, call: Call[T]) -> Any:
+    """Play a call on the caller's connection: the outcome, or an awaitable of it where the driver is async."""
+    return player_for(conn)(conn, entering(call))
+
+
+kit.played_by(play)

@@ -1,0 +1,82 @@
+"""The two loops that carry a plan along: one waits, one awaits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from steadhold.kit import failpoints
+from steadhold.kit.plan import Hands, Plan, Step
+from steadhold.kit.sql import Item, Sql
+
+T = TypeVar("T")
+Ask = Callable[[Sql, Sequence[Item]], Sequence[Sequence[Any]]]
+AskLater = Callable[[Sql, Sequence[Item]], Awaitable[Sequence[Sequence[Any]]]]
+
+
+def run(plan: Plan[T], ask: Ask) -> T:
+    """Play a plan to its end."""
+    try:
+        step = next(plan)
+        while True:
+            step = plan.send(_answer(step, ask))
+    except StopIteration as end:
+        return end.value
+    finally:
+        plan.close()
+
+
+async def arun(plan: Plan[T], ask: AskLater) -> T:
+    """Play a plan to its end, awaiting each answer."""
+    try:
+        step = next(plan)
+        while True:
+            step = plan.send(await _aanswer(step, ask))
+    except StopIteration as end:
+        return end.value
+    finally:
+        plan.close()
+
+
+def _answer(step: Step, ask: Ask) -> Hands:
+    sql = step.sql
+    hands: Hands = []
+    for items in portions(step):
+        hands += sql.deal(len(items), ask(sql, items))
+    if failpoints.armed:
+        failpoints.hit(sql.name)
+    return unsorted(step, hands)
+
+
+async def _aanswer(step: Step, ask: AskLater) -> Hands:
+    sql = step.sql
+    hands: Hands = []
+    for items in portions(step):
+        hands += sql.deal(len(items), await ask(sql, items))
+    if failpoints.armed:
+        failpoints.hit(sql.name)
+    return unsorted(step, hands)
+
+
+def portions(step: Step) -> list[Sequence[Item]]:
+    """Split a step into executions: a vector goes at once, in lock order; else one item at a time."""
+    sql, items = step.sql, step.items
+    if not sql.by:
+        return [(item,) for item in items]
+    return [items] if len(items) == 1 else [[items[at] for at in lock_order(step)]]
+
+
+def unsorted(step: Step, hands: Hands) -> Hands:
+    """Give the answers back in the order in which the plan asked."""
+    if len(hands) == 1 or not step.sql.by:
+        return hands
+    back: Hands = [[] for _ in hands]
+    for at, hand in zip(lock_order(step), hands, strict=True):
+        back[at] = hand
+    return back
+
+
+def lock_order(step: Step) -> list[int]:
+    """Order a vector's items by the keys it locks."""
+    items, by = step.items, step.sql.by
+    return sorted(range(len(items)), key=lambda at: tuple([items[at][name] for name in by]))

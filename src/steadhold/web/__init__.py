@@ -1,0 +1,1 @@
+"""The HTTP grammar, spoken once for all rooms."""

@@ -1,0 +1,139 @@
+"""What a room's routes receive and return. A route is pure: it reads a `Request` and returns an `Ask`.
+
+The server has read the bounded body, found the key, tested the scope and parsed the common headers
+before; it plays the call, keeps the receipt and sends what `render` makes of the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from steadhold.kit.fields import Condition, FenceRef
+from steadhold.kit.plan import Call
+
+T = TypeVar("T")
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks. `subject` is stable over key rotation; an operator's key belongs to no workspace."""
+
+    workspace: str | None
+    subject: str
+    key_id: str
+    kind: Literal["service", "person", "operator"]
+    scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request, parsed as far as all rooms have in common.
+
+    `params` are the decoded path parameters, `headers` have lower-case names, `operation` is the inner
+    value of `Idempotency-Key`, `fresh` an id made for this request (a UUIDv7) for what it may create.
+    """
+
+    who: Principal
+    workspace: str
+    params: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+    operation: str | None
+    fences: tuple[FenceRef, ...]
+    if_match: Condition
+    if_none_match: Condition
+    fresh: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that says yes. `revision` becomes `ETag` and `Revision`; `resource` and `fence` go to the receipt."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: Headers = ()
+    revision: int | None = None
+    resource: str | None = None
+    fence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An answer that says no, by a code of `steadhold.web.problem.PROBLEMS`; `extras` are members of its body."""
+
+    code: str
+    detail: str
+    extras: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    headers: Headers = ()
+
+
+class Stop(Exception):
+    """Raised while a request is still being parsed: answer with this problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
+Answer: TypeAlias = Reply | Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Generic[T]):
+    """Hold the answer back until `ready` says yes of an outcome, a hint on `topic` or a poll asks again.
+
+    When `seconds` are over, the last outcome is rendered as it is.
+    """
+
+    seconds: float
+    topic: tuple[str, ...]
+    ready: Callable[[T], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Generic[T]):
+    """Play `call` and send what `render` makes of its outcome.
+
+    An outcome is a `Refusal` exactly where `render` makes a `Problem` of it: then no receipt is kept.
+    `remember` renders what a receipt keeps, where that may not be all that was sent (secrets).
+    `touches` are the topics whose waiters look again once this has committed.
+    """
+
+    call: Call[T]
+    render: Callable[[T], Answer]
+    wait: Wait[T] | None = None
+    remember: Callable[[T], Reply] | None = None
+    touches: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One door. `scope` is what the key needs ("state:write"; "" for any valid key), `scoped` the path
+    parameter that a scope's prefix applies to; `receipt`:
+
+    - `required`: it makes something new, so it needs an `Idempotency-Key`;
+    - `optional`: guarded otherwise; a key that is sent is kept;
+    - `none`: a reading, or a verb whose row answers for itself.
+
+    `body`: `json` is decoded by the route, `raw` are bytes of any type. `takes` and `gives` are msgspec
+    Structs for the OpenAPI document, `problems` the codes that the route may answer besides the common ones.
+    """
+
+    method: Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
+    path: str
+    handle: Callable[[Request], Ask[Any] | Answer]
+    scope: str
+    summary: str
+    scoped: str | None = None
+    receipt: Literal["required", "optional", "none"] = "none"
+    body: Literal["none", "json", "raw"] = "none"
+    body_bytes_max: int | None = None
+    takes: Any = None
+    gives: Any = None
+    status: int = 200
+    problems: tuple[str, ...] = ()
