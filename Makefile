@@ -1,0 +1,75 @@
+# Everything a contributor runs. `make` alone lists it; each target sets itself up first.
+PYTHON ?= python3
+FOLDER ?=
+PYTEST_ARGS ?=
+
+# Debian packages that `make ci` adds when it runs as root; without them the tests that need them say so.
+DEBIAN_PACKAGES := pgbouncer
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTEST := $(BIN)/python -m pytest
+TIERS := races or journeys or docs or soak
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo fmt lint test races journeys docs mutants soak bench lock debian ci
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## make .venv and install what requirements.lock names (quick when up to date)
+
+$(READY): requirements.lock pyproject.toml tools/bootstrap.py
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make setup: there is no $(PYTHON) here: install Python 3.11 or newer, or choose one with make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) tools/bootstrap.py
+	@touch $@
+
+demo: setup ## run a durable job over a folder, with a kill half way (FOLDER=… to choose)
+	@$(BIN)/python examples/folder_report/demo.py $(FOLDER)
+
+fmt: setup ## format the code
+	$(BIN)/ruff check --quiet --fix --exit-zero
+	$(BIN)/ruff format
+
+lint: setup ## style, types, floors and tidiness
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-logo
+	$(PYTEST) -q -n 0 tests/test_tidy.py tests/test_laws.py
+
+test: setup ## models, plans and outside suites, on each PostgreSQL at hand
+	$(PYTEST) -q -n 2 -m "not ($(TIERS))" $(PYTEST_ARGS)
+
+races: setup ## every interleaving of two plans, on real PostgreSQL
+	$(PYTEST) -q -n 2 -m "races and not soak" $(PYTEST_ARGS)
+
+journeys: setup ## real processes: server, worker, SDK, CLI, and what kills them
+	$(PYTEST) -q -n 2 -m "journeys and not soak" $(PYTEST_ARGS)
+
+docs: setup ## run what the guides and pages show
+	$(PYTEST) -q -n 2 -m "docs and not soak" $(PYTEST_ARGS)
+
+mutants: setup ## plant each fault of laws.toml: its test must turn red
+	$(BIN)/python tools/mutants.py $(MUTANTS)
+
+soak: setup ## long machines and chaos
+	$(PYTEST) -q -n 2 -m soak --timeout 3600 $(PYTEST_ARGS)
+
+bench: setup ## the published figures, beside their peers, into bench/results
+	$(BIN)/python -m bench
+
+lock: setup ## resolve dependencies anew and write requirements.lock
+	@command -v uv >/dev/null || test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet uv
+	PATH="$(BIN):$$PATH" uv lock --quiet
+	PATH="$(BIN):$$PATH" uv export --quiet --frozen --no-header --no-emit-project --all-groups --output-file requirements.lock >/dev/null
+	@! grep -n '://' requirements.lock || { echo "make lock: requirements.lock must name no host" >&2; exit 1; }
+
+debian:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  dpkg -s $(DEBIAN_PACKAGES) >/dev/null 2>&1 || { apt-get -qq update && apt-get -qq install --no-install-recommends $(DEBIAN_PACKAGES) >/dev/null; }; \
+	fi
+
+ci: debian lint test races journeys docs mutants ## everything that must hold before a change lands
