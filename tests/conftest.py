@@ -1,5 +1,20 @@
-"""Fixtures for the whole suite: they are the public ones."""
+"""Fixtures for the whole suite, which are the public ones, and the tier that each test belongs to."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 pytest_plugins = ["steadhold.testing.fixtures"]
+
+TESTS = Path(__file__).parent
+FOLDERS = {"journeys": "journeys", "faults": "journeys", "upgrade": "journeys", "docs": "docs"}
+FILES = {"test_races.py": "races", "test_guide.py": "docs"}
+
+
+def pytest_collection_modifyitems(items):
+    """Mark each test with the tier of its folder or file, so that `make` can choose."""
+    for item in items:
+        path = item.path.relative_to(TESTS)
+        tier = FOLDERS.get(path.parts[0]) or FILES.get(path.name)
+        if tier:
+            item.add_marker(tier)

@@ -1,0 +1,134 @@
+"""The tree is tidy, and each check of it can fail: a breach is planted for every one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.tidy import CHECKS
+from tools.tidy.tree import Tree
+
+ROOT = Path(__file__).parents[1]
+HOUSE = Tree(ROOT)
+
+GUIDE = "src/steadhold/jobs/guide.md"
+MODEL = "src/steadhold/jobs/model.py"
+PLANS = "src/steadhold/jobs/plans.py"
+SQL = "src/steadhold/jobs/statements.sql"
+HOUSE_SQL = "src/steadhold/db/migrations/0001_house.sql"
+MOVES = 'MOVES = {"waiting": {"ended"}, "ended": set()}\n'
+TABLE = (
+    "# Jobs\n\n| state | waker | bound | sweep |\n|---|---|---|---|\n| waiting | a signal | until | waits: ended |\n"
+)
+SWEEP = "def waits():\n    yield\n"
+LIMITS = {"src/steadhold/kit/limits.py": "NAME_BYTES_MAX: Final = 512\n"}
+PROBLEM = {"src/steadhold/web/problem.py": 'PROBLEMS = {"too_big": Kind(413)}\n'}
+SETTINGS = {"src/steadhold/server/settings.py": "class Settings(Struct):\n    port: int = 7\n"}
+METRIC = {"src/steadhold/telemetry/metrics.py": 'SEEN = Counter("steadhold_seen", "…")\n'}
+EVENT = {"src/steadhold/jobs/plans.py": 'def f():\n    yield from events.append("job.ended", 1)\n'}
+ROOM = {f"src/steadhold/jobs/{name}": "" for name in ("__init__.py", "guide.md", "model.py", "plans.py", "routes.py")}
+
+# name of the check: (files that break it, files that do not)
+PLANTS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "short_functions": (
+        {"src/a.py": "def f():\n" + "    x = 1\n" * 70},
+        {"src/a.py": "def f():\n" + "    x = 1\n" * 69},
+    ),
+    "short_files": (
+        {"src/a.py": "x = 1\n" * 301},
+        {"src/a.py": "x = 1\n" * 300, "src/migrations/1.sql": "--\n" * 301},
+    ),
+    "room_files": (ROOM, {**ROOM, SQL: ""}),
+    "promised": (
+        {PLANS: "@operation\ndef put(workspace):\n    yield\n"},
+        {PLANS: '@operation\ndef put(workspace):\n    """Put."""\n    yield\n'},
+    ),
+    "no_clock": (
+        {PLANS: "import datetime\nx = datetime.datetime.now(datetime.UTC)\n"},
+        {"src/steadhold/kit/ids.py": "import time\nx = time.time_ns()\n"},
+    ),
+    "no_sql_clock": (
+        {SQL: "-- name: a\nselect now()\n"},
+        {HOUSE_SQL: "create function steadhold.clock() as\n'select clock_timestamp()'"},
+    ),
+    "sql_names": (
+        {SQL: "-- name: a\nselect 1\n", PLANS: ""},
+        {SQL: "-- name: a\nselect 1\n", PLANS: "x = SQL.a\n"},
+    ),
+    "cast": ({SQL: "-- name: a\nselect :id\n"}, {SQL: "-- name: a\nselect :id::uuid, ':x', b::text -- :y\n"}),
+    "confined": (
+        {SQL: "-- name: a\nselect 1\n"},
+        {SQL: "-- name: a\nselect :workspace::text\n-- name: b\n-- all workspaces: one query a tick\nselect 1\n"},
+    ),
+    "limits": (LIMITS, {**LIMITS, GUIDE: "# Jobs\n\nA name has at most `name_bytes_max` bytes.\n"}),
+    "codes": (PROBLEM, {**PROBLEM, "docs/errors.md": "# Errors\n\n`too_big`\n"}),
+    "known_codes": (
+        {**PROBLEM, PLANS: 'x = Problem("too_small", "…")\n'},
+        {**PROBLEM, PLANS: 'x = Problem("too_big", "…")\n'},
+    ),
+    "settings": (SETTINGS, {**SETTINGS, "docs/operate.md": "# Operate\n\n`STEADHOLD_PORT`\n"}),
+    "metrics": (METRIC, {**METRIC, "docs/operate.md": "# Operate\n\n`steadhold_seen`\n"}),
+    "events": (EVENT, {**EVENT, GUIDE: "# Jobs\n\n`job.ended`\n"}),
+    "states": ({MODEL: MOVES, GUIDE: "# Jobs\n"}, {MODEL: MOVES, GUIDE: TABLE, PLANS: SWEEP}),
+    "vague_names": ({"src/a.py": "class JobManager: ...\n"}, {"src/a.py": "class Relay: ...\n"}),
+    "plain_prose": ({"README.md": "# A\n\nA seamless thing.\n"}, {"README.md": "# A\n\nA thing.\n"}),
+    "nothing_left": ({"src/a.py": "x = 1  # TO" + "DO later\n"}, {"src/a.py": "x = 1  # noqa: F821\n"}),
+    "no_machine": ({"README.md": "cd /wor" + "k/main\n"}, {"README.md": "cd src/work/main\n"}),
+    "no_hosts": ({"requirements.lock": "https://files.pythonhosted" + ".org/x\n"}, {"requirements.lock": "x==1\n"}),
+    "one_title": ({"README.md": "# A\n\n# B\n"}, {"README.md": "# A\n\n```\n# B\n```\n"}),
+    "tests_prove": (
+        {"tests/test_a.py": "def test_a():\n    print(1)\n"},
+        {"tests/test_a.py": "def test_a():\n    assert 1\n"},
+    ),
+    "tests_wait": (
+        {"tests/test_a.py": "import time\n\ndef test_a():\n    time.sleep(1)\n"},
+        {"tests/test_a.py": "import asyncio\n\nasync def test_a():\n    await asyncio.sleep(0)\n"},
+    ),
+    "tests_run": (
+        {"tests/test_a.py": "@pytest.mark.xfail\ndef test_a():\n    assert 0\n"},
+        {"tests/test_a.py": "@pytest.mark.races\ndef test_a():\n    assert 1\n"},
+    ),
+}
+
+
+def planted(folder: Path, files: dict[str, str]) -> Tree:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return Tree(folder)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_house_is_tidy(name):
+    found = list(CHECKS[name](HOUSE))
+    assert found == [], "\n".join(["", *found])
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_finds_its_breach(name, tmp_path):
+    breach, _ = PLANTS[name]
+    assert list(CHECKS[name](planted(tmp_path, breach)))
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_passes_what_is_right(name, tmp_path):
+    _, right = PLANTS[name]
+    assert list(CHECKS[name](planted(tmp_path, right))) == []
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({MODEL: MOVES, GUIDE: TABLE, PLANS: ""}, id="a sweep that is not in code"),
+        pytest.param({MODEL: MOVES, GUIDE: TABLE.replace("until", ""), PLANS: SWEEP}, id="an empty bound"),
+        pytest.param({MODEL: MOVES, GUIDE: TABLE.replace("waiting", "asleep"), PLANS: SWEEP}, id="another state"),
+    ],
+)
+def test_the_states_check_reads_every_cell(files, tmp_path):
+    assert len(list(CHECKS["states"](planted(tmp_path, files)))) == 1
+
+
+def test_an_unknown_statement_is_found(tmp_path):
+    found = list(CHECKS["sql_names"](planted(tmp_path, {SQL: "-- name: a\nselect 1\n", PLANS: "x = SQL.a, SQL.b\n"})))
+    assert found == [f"{PLANS}:1: no statement is named b"]
