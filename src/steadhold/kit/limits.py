@@ -1,0 +1,164 @@
+"""Every limit of the house, its unit last in its name.
+
+Design law 10: a limit lives here or nowhere. ``ALL`` lists them by lower-case name, which is
+what ``/v1/capabilities`` shows and what the guides speak of.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# --- the door ---------------------------------------------------------------------------------
+
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+"""A request's body, unless its route has a smaller limit of its own. More is 413."""
+
+HEADER_BYTES_MAX: Final = 32 * 1024
+"""All header fields of one request together. More is 431, before any of them is read."""
+
+WAIT_SECONDS_MAX: Final = 30
+"""``wait_seconds`` of a long poll."""
+
+REQUEST_SECONDS_MAX: Final = 60
+"""A request's whole time, its long poll included; a plan still running then is cancelled."""
+
+PAGE_ITEMS_MAX: Final = 1_000
+"""``limit`` of a list."""
+
+PAGE_ITEMS_DEFAULT: Final = 100
+"""``limit`` of a list that does not say one."""
+
+CURSOR_CHARS_MAX: Final = 4_096
+"""A ``cursor`` of a list: keys of the longest names and paths fit."""
+
+BATCH_ITEMS_MAX: Final = 500
+"""Items of one batch (``/v1/state:batch``, ``/v1/jobs:batch``, ``:settle``, ``:heartbeat``)."""
+
+# --- names and numbers ------------------------------------------------------------------------
+
+ID_CHARS_MAX: Final = 200
+"""An Id: locks, keys of operations, job types, stages, aggregates and the like."""
+
+PATH_BYTES_MAX: Final = 512
+"""A Path (state names, context paths, private prefixes), in bytes of UTF-8."""
+
+FENCES_MAX: Final = 8
+"""Grants that one ``Fence`` field may name."""
+
+FENCE_NUMBER_MAX: Final = 999_999_999_999_999
+"""A fence: what an integer of a structured field can say, and a double still holds exactly."""
+
+# --- JSON -------------------------------------------------------------------------------------
+
+JSON_DEPTH_MAX: Final = 128
+"""Arrays and objects that lie within one another in a user's JSON."""
+
+JSON_NUMBER_CHARS_MAX: Final = 1_000
+"""A number of a user's JSON, as it is written: sign, digits, point and exponent."""
+
+# --- operations -------------------------------------------------------------------------------
+
+OPERATION_WAIT_SECONDS_MAX: Final = 5
+"""How long a request waits for another in flight under the same key; then 409."""
+
+OPERATION_AHEAD_SECONDS_MAX: Final = 300
+"""How far a UUIDv7 key's own time may lie ahead of the database's clock; more is 422."""
+
+# --- access -----------------------------------------------------------------------------------
+
+REVOCATION_SECONDS_MAX: Final = 5
+"""How late a server may learn that a key was made, revoked or entitled otherwise."""
+
+KEY_SCOPES_MAX: Final = 64
+"""Scopes of one key."""
+
+KEY_CHARS_MAX: Final = 256
+"""A presented key; a longer one is no key of ours and is not hashed."""
+
+ROTATION_GRACE_SECONDS_MAX: Final = 7 * 86_400
+"""How long the old secret of a rotated key may still serve."""
+
+# --- state ------------------------------------------------------------------------------------
+
+STATE_BYTES_MAX: Final = 1024 * 1024
+"""One state document as it was sent. More is 413."""
+
+# --- events -----------------------------------------------------------------------------------
+
+EVENT_DATA_BYTES_MAX: Final = 64 * 1024
+"""Inline ``data`` of one event; what is larger is referred to (``data_ref``)."""
+
+EVENTS_MAX: Final = 100
+"""Events of one append."""
+
+CAUSES_MAX: Final = 100
+"""Steps that the causes of an event are followed back."""
+
+# --- jobs -------------------------------------------------------------------------------------
+
+JOB_INPUT_BYTES_MAX: Final = 256 * 1024
+"""A job's inline ``input``; what is larger is referred to (``input_ref``)."""
+
+JOB_RESULT_BYTES_MAX: Final = 256 * 1024
+"""An inline result of a job or of one of its stages."""
+
+JOB_INPUTS_MAX: Final = 64
+"""References that one job pins."""
+
+JOB_TAGS_MAX: Final = 16
+"""Tags of one job; each is an Id."""
+
+JOB_SCHEMA_BYTES_MAX: Final = 64 * 1024
+"""The input schema of a job type."""
+
+PRIORITY_MAX: Final = 9
+"""The least urgent priority; 0 goes first."""
+
+CLAIM_ITEMS_MAX: Final = 100
+"""Jobs of one claim."""
+
+CLAIM_TYPES_MAX: Final = 100
+"""Job types that one claim names."""
+
+LEASE_SECONDS_MIN: Final = 1
+"""The shortest lease that may be asked for."""
+
+LEASE_SECONDS_MAX: Final = 3_600
+"""The longest lease of a grant; work that takes longer renews it."""
+
+RUN_SECONDS_MAX: Final = 30 * 86_400
+"""``timeout_seconds`` of one attempt."""
+
+DELAY_SECONDS_MAX: Final = 366 * 86_400
+"""How far ahead ``run_at``, a deadline, a snooze, ``until`` or a timer may lie."""
+
+ATTEMPTS_MAX: Final = 1_000
+"""``attempts_max`` of a job type."""
+
+LAPSES_MAX: Final = 3
+"""Leases lapsing in a row without a new checkpoint, after which a job is poison."""
+
+STAGES_MAX: Final = 10_000
+"""Checkpoints of one job."""
+
+SIGNALS_MAX: Final = 100
+"""Signals that one job keeps until they are taken."""
+
+SIGNAL_DATA_BYTES_MAX: Final = 16 * 1024
+"""``data`` of one signal."""
+
+PROGRESS_BYTES_MAX: Final = 4 * 1024
+"""``progress`` of a heartbeat."""
+
+TEXT_CHARS_MAX: Final = 2_000
+"""A sentence for people: an error's message, a reason for a cancellation."""
+
+# --- commits ----------------------------------------------------------------------------------
+
+COMMIT_ITEMS_MAX: Final = 64
+"""Conditions and changes of one commit together."""
+
+ALL: Final[dict[str, int]] = {
+    name.lower(): value for name, value in globals().items() if name.isupper() and isinstance(value, int)
+}
+"""Every limit by its lower-case name, in the order of this file."""

@@ -1,0 +1,93 @@
+"""Paths: the names of state and context, and prefixes of them.
+
+A Path is 1 to 512 bytes of UTF-8 in NFC, segments parted by ``/``, none of them empty, ``.`` or
+``..``, and no control character. Paths are compared by bytes. A prefix is a Path too, and matches
+whole segments: ``a/b`` covers ``a/b`` and ``a/b/c``, never ``a/bc``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from steadhold.kit.limits import PATH_BYTES_MAX
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*+(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*+)*+")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
+
+
+def path_fault(path: str) -> str | None:
+    """Why ``path`` is no Path, as a sentence; None when it is one."""
+    if len(path) <= PATH_BYTES_MAX and _PLAIN.fullmatch(path):
+        return None
+    return _text_fault(path) or _segment_fault(path)
+
+
+def context_path_fault(path: str) -> str | None:
+    """Why ``path`` cannot name a file of context, as a sentence; None when it can.
+
+    Beyond the rules of every Path, no backslash: the name may be unpacked on another system.
+    """
+    if "\\" in path:
+        return "A context path holds no backslash; segments are parted by /."
+    return path_fault(path)
+
+
+def prefix_fault(prefix: str) -> str | None:
+    """Why ``prefix`` is no prefix, as a sentence; None for a Path and for ``""``, which covers all."""
+    if not prefix:
+        return None
+    if prefix.endswith("/"):
+        return "A prefix ends in a whole segment; leave out its last /."
+    return path_fault(prefix)
+
+
+def from_url(raw: bytes) -> str | None:
+    """The text that a percent-encoded part of a URL says; None when it is not strict UTF-8."""
+    try:
+        return _ESCAPE.sub(_unescaped, raw).decode()
+    except ValueError:
+        return None
+
+
+def under(path: str, prefix: str) -> bool:
+    """Whether ``prefix`` covers ``path``, by whole segments."""
+    return not prefix or path == prefix or path.startswith(prefix + "/")
+
+
+def bounds(prefix: str) -> tuple[str, str]:
+    """The byte range, its end excluded, of the Paths that lie below ``prefix``.
+
+    ``0`` is the byte after ``/``, so ``name >= low and name < high`` under ``collate "C"`` walks an
+    index; the Path that equals the prefix lies outside and is asked for beside it.
+    """
+    return f"{prefix}/", f"{prefix}0"
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    if escape[1] is None:
+        raise ValueError("a % without two hexadecimal digits")
+    return bytes([int(escape[1], 16)])
+
+
+def _text_fault(path: str) -> str | None:
+    try:
+        size = len(path.encode())
+    except UnicodeEncodeError:
+        return "A path is UTF-8; this one holds half a surrogate pair."
+    if not 1 <= size <= PATH_BYTES_MAX:
+        return f"A path has 1 to {PATH_BYTES_MAX} bytes of UTF-8; this one has {size}."
+    if any(unicodedata.category(c) == "Cc" for c in path):
+        return "A path holds no control character."
+    if not unicodedata.is_normalized("NFC", path):
+        return "A path is in Unicode normalisation form C; normalise it before you send it."
+    return None
+
+
+def _segment_fault(path: str) -> str | None:
+    segments = path.split("/")
+    if "" in segments:
+        return "A path has no empty segment: no / at its beginning or end, and no // within."
+    if "." in segments or ".." in segments:
+        return "A path has no segment that is . or .. alone."
+    return None
