@@ -10,8 +10,8 @@ from typing import Final
 from tools.tidy.tree import PACKAGE, Tree, assigned, calls, first_string, functions
 
 LIMITS: Final = f"{PACKAGE}/kit/limits.py"
-PROBLEMS: Final = f"{PACKAGE}/web/problem.py"
-SETTINGS: Final = f"{PACKAGE}/server/settings.py"
+PROBLEMS: Final = f"{PACKAGE}/web"
+SETTINGS: Final = f"{PACKAGE}/server"
 METRICS: Final = ("Metric", "Counter", "Gauge", "Histogram", "Summary")
 EVENT: Final = re.compile(r"[a-z]+(?:\.[a-z_]+)+")
 SEPARATOR: Final = re.compile(r"\|[\s:|-]+\|")
@@ -37,22 +37,31 @@ def known_codes(tree: Tree) -> Iterator[str]:
         for name, call in calls(tree.syntax(path)):
             code = first_string(call) if name.rpartition(".")[2] == "Problem" else None
             if code is not None and code not in table:
-                yield f"{path}:{call.lineno} the problem code {code} is not in {PROBLEMS}"
+                yield f"{path}:{call.lineno} the problem code {code} is not in PROBLEMS"
 
 
 def declared_codes(tree: Tree) -> list[str]:
     """Codes of the table `PROBLEMS`: its keys, or the first argument of each of its entries."""
-    for name, value in assigned(tree.syntax(PROBLEMS)):
-        if name == "PROBLEMS" and isinstance(value, ast.Dict):
-            return [k.value for k in value.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
-        if name == "PROBLEMS":
-            return [code for _, call in calls(value) if (code := first_string(call))]
-    return []
+    return [
+        code
+        for path in tree.python(PROBLEMS)
+        for name, value in assigned(tree.syntax(path))
+        if name == "PROBLEMS"
+        for code in (_keys(value) if isinstance(value, ast.Dict) else _firsts(value))
+    ]
+
+
+def _keys(table: ast.Dict) -> list[str]:
+    return [k.value for k in table.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+
+
+def _firsts(table: ast.expr) -> list[str]:
+    return [code for _, call in calls(table) if (code := first_string(call))]
 
 
 def settings(tree: Tree) -> Iterator[str]:
     """Every setting is documented, by its own name or by its variable's."""
-    for name in _fields(tree.syntax(SETTINGS)):
+    for name in (name for path in tree.python(SETTINGS) for name in _fields(tree.syntax(path), "Settings")):
         if not (tree.documented(name) or tree.documented(f"STEADHOLD_{name.upper()}")):
             yield f"setting {name} stands in no guide"
 
@@ -142,12 +151,12 @@ def _words(tree: Tree, folder: str) -> set[str]:
     return found
 
 
-def _fields(module: ast.Module) -> list[str]:
-    """Annotated fields of a module's classes."""
+def _fields(module: ast.Module, named: str = "") -> list[str]:
+    """Annotated fields of a module's classes whose names end so."""
     return [
         node.target.id
         for owner in module.body
-        if isinstance(owner, ast.ClassDef)
+        if isinstance(owner, ast.ClassDef) and owner.name.endswith(named)
         for node in owner.body
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and not node.target.id.startswith("_")
     ]
