@@ -1,0 +1,1 @@
+"""The database under the house: embedded PostgreSQL, pool, migrations, incarnation, doctor."""

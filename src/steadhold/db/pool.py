@@ -1,0 +1,289 @@
+"""A light pool of asyncpg connections: what is given back is what is taken next, and nobody is overtaken.
+
+The driver's own pool sends a reset query on every release, a second statement for each request. Transactions of
+ours set what they need with `set_config(…, true)`, so there is nothing to reset; a connection that comes back in
+another state than idle is ended instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, Self
+
+import asyncpg
+
+from steadhold.db.errors import StandbyError
+from steadhold.db.house import Watch
+
+SIZE = 10
+STATEMENT_CACHE = 1000
+CONNECT_SECONDS = 10.0
+CLOSE_SECONDS = 2.0
+BACKOFF_FIRST_SECONDS, BACKOFF_MAX_SECONDS = 0.02, 1.0
+
+# The server is not there, not yet there, full, or not the primary: all of it may be over in a moment.
+ABSENT = (
+    ConnectionError,
+    FileNotFoundError,
+    TimeoutError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.ConnectionDoesNotExistError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    StandbyError,
+)
+
+
+if TYPE_CHECKING:
+    Driver = asyncpg.Connection[asyncpg.Record]
+else:
+    Driver = asyncpg.Connection  # generic in its stubs only
+
+
+class Connection(Driver):
+    """An asyncpg connection that remembers whether a statement on it was cancelled: then nobody knows its state."""
+
+    interrupted = False
+
+    def _cancel_current_command(self, *waiters: object) -> None:
+        self.interrupted = True
+        methodcaller("_cancel_current_command", *waiters)(super())
+
+
+class PoolClosedError(Exception):
+    """A connection was asked of a pool that is closing or closed."""
+
+
+Init = Callable[["asyncpg.Connection[Any]"], Awaitable[None]]
+
+
+class Pool:
+    """At most `size` connections to `dsn`, opened when needed.
+
+    `init` runs on each new connection; None: compare the incarnation (`Watch`), see `house`.
+    `statements`: how many prepared statements a connection keeps; 0 behind a pooler that cannot keep them.
+    `connect_seconds`: how long `take` tries while the server is away.
+    Belongs to one event loop. `async with` closes it.
+    """
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        size: int = SIZE,
+        init: Init | None = None,
+        statements: int = STATEMENT_CACHE,
+        connect_seconds: float = CONNECT_SECONDS,
+        application_name: str = "steadhold",
+    ) -> None:
+        self.house = Watch()
+        """What the newest connection said of the incarnation."""
+        self.size = size
+        self._dsn = dsn
+        self._init = init or self.house.check
+        self._statements = statements
+        self._connect_seconds = connect_seconds
+        self._application_name = application_name
+        self._idle: list[Connection] = []
+        self._taken: set[Connection] = set()
+        self._slots = size
+        # A waiter is handed an idle connection, or None: the right to open one.
+        self._waiters: deque[asyncio.Future[Connection | None]] = deque()
+        self._ending: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    @property
+    def open(self) -> int:
+        """How many connections exist or are being opened."""
+        return self.size - self._slots
+
+    @property
+    def idle(self) -> int:
+        """How many of them nobody uses."""
+        return len(self._idle)
+
+    @property
+    def waiting(self) -> int:
+        """How many callers wait for one."""
+        return len(self._waiters)
+
+    async def take(self) -> Connection:
+        """A connection that is idle and outside any transaction; `give` it back, or `discard` it.
+
+        Waits in order of arrival when all are taken. Raises PoolClosedError; what the driver says when the
+        server stays away for `connect_seconds`; whatever `init` raises.
+        """
+        if self._closed:
+            raise PoolClosedError
+        while self._idle:
+            conn = self._idle.pop()
+            if not conn.is_closed():
+                self._taken.add(conn)
+                return conn
+            self._slots += 1
+        if self._slots:
+            self._slots -= 1
+            return await self._open()
+        conn = await self._wait()
+        return conn if conn is not None else await self._open()
+
+    def give(self, conn: Connection) -> None:
+        """Hand `conn` to whoever waits longest, or keep it; one that is not idle outside a transaction is ended."""
+        if self._closed or conn.interrupted or conn.is_closed() or conn.is_in_transaction():
+            self.discard(conn)
+            return
+        self._taken.discard(conn)
+        self._pass_on(conn)
+
+    def discard(self, conn: Connection) -> None:
+        """End `conn` instead of giving it back; its place is free again once it is gone."""
+        if conn not in self._taken:
+            return
+        self._taken.discard(conn)
+        if conn.is_closed() or not conn.interrupted:
+            conn.terminate()
+            self._free()
+            return
+        # The request to cancel is still on its way, and ending the connection at once would call it off.
+        task = asyncio.get_running_loop().create_task(self._end(conn))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncGenerator[Connection]:
+        """A connection for the length of the block; ended when the block is cancelled."""
+        conn = await self.take()
+        try:
+            yield conn
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                self.discard(conn)
+                raise
+            self.give(conn)
+            raise
+        else:
+            self.give(conn)
+
+    async def close(self) -> None:
+        """End idle connections now and taken ones when they are given back; waiters get PoolClosedError."""
+        self._closed = True
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_exception(PoolClosedError())
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(self._end(conn) for conn in idle), *self._ending, return_exceptions=True)
+
+    def terminate(self) -> None:
+        """End every connection at once, taken ones too: what they had not committed is rolled back."""
+        self._closed = True
+        for conn in [*self._idle, *self._taken]:
+            conn.terminate()
+        self._idle.clear()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _wait(self) -> Connection | None:
+        waiter: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            conn = await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self._return(waiter.result())
+            elif waiter in self._waiters:
+                self._waiters.remove(waiter)
+            raise
+        if conn is not None and conn.is_closed():
+            conn = None
+        if conn is not None:
+            self._taken.add(conn)
+        return conn
+
+    def _return(self, conn: Connection | None) -> None:
+        """Undo a hand-over whose receiver was cancelled."""
+        if conn is None or conn.is_closed():
+            self._free()
+        else:
+            self._pass_on(conn)
+
+    def _pass_on(self, conn: Connection) -> None:
+        if (waiter := self._next_waiter()) is not None:
+            waiter.set_result(conn)
+        elif self._closed:
+            conn.terminate()
+            self._slots += 1
+        else:
+            self._idle.append(conn)
+
+    def _free(self) -> None:
+        if (waiter := self._next_waiter()) is not None:
+            waiter.set_result(None)
+        else:
+            self._slots += 1
+
+    def _next_waiter(self) -> asyncio.Future[Connection | None] | None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                return waiter
+        return None
+
+    async def _end(self, conn: Connection) -> None:
+        try:
+            await conn.close(timeout=CLOSE_SECONDS)
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            conn.terminate()
+        finally:
+            self._free()
+
+    async def _open(self) -> Connection:
+        try:
+            conn = await self._connect()
+        except BaseException:
+            self._free()
+            raise
+        self._taken.add(conn)
+        if self._closed:
+            self.discard(conn)
+            raise PoolClosedError
+        return conn
+
+    async def _connect(self) -> Connection:
+        clock = asyncio.get_running_loop()
+        until = clock.time() + self._connect_seconds
+        pause = BACKOFF_FIRST_SECONDS
+        while True:
+            try:
+                return await self._connect_once(until - clock.time())
+            except ABSENT:
+                if self._closed or clock.time() + pause > until:
+                    raise
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, BACKOFF_MAX_SECONDS)
+
+    async def _connect_once(self, seconds: float) -> Connection:
+        conn = await asyncpg.connect(
+            self._dsn,
+            timeout=max(seconds, 0.1),
+            statement_cache_size=self._statements,
+            max_cached_statement_lifetime=0,
+            server_settings={"application_name": self._application_name},
+            connection_class=Connection,
+        )
+        try:
+            await self._init(conn)
+        except BaseException:
+            conn.terminate()
+            raise
+        return conn
