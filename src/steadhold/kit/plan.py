@@ -63,6 +63,13 @@ class Refusal:
     __slots__ = ()
 
 
+class _Again:
+    __slots__ = ()
+
+
+Again = _Again()
+"""Returned by a plan that touched nothing because a twin in its own transaction went first: begin it again later."""
+
 _SAVE = Sql("plan.save", "savepoint steadhold", "read")
 _UNDO = Sql("plan.undo", "rollback to savepoint steadhold", "read")
 _KEEP = Sql("plan.keep", "release savepoint steadhold", "read")
@@ -86,12 +93,14 @@ class Call(Generic[T]):
     """A plan not yet begun, for one workspace. It can be begun again, which is what lets a player fall back.
 
     `single` says that it may not share its transaction: its lock order falls, or it needs a savepoint.
+    `subject` names what it is about: while a stranger keeps one call waiting for it, others about it wait too.
     """
 
     begin: Callable[[], Plan[T]]
     workspace: str
     name: str
     single: bool = False
+    subject: str = ""
 
 
 class Operation(Generic[P, T]):
@@ -104,7 +113,8 @@ class Operation(Generic[P, T]):
 
     def call(self, workspace: str, /, *args: P.args, **kw: P.kwargs) -> Call[T]:
         """Bind the arguments for a player, or for another verb."""
-        return Call(lambda: self.plan(workspace, *args, **kw), workspace, self.name, self.single)
+        subject = f"{self.plan.__module__}:{args[0]}" if args and isinstance(args[0], str) else ""
+        return Call(lambda: self.plan(workspace, *args, **kw), workspace, self.name, self.single, subject)
 
     @overload
     def __call__(self, conn: SyncConnection, workspace: str, /, *args: P.args, **kw: P.kwargs) -> T: ...

@@ -23,14 +23,36 @@ create table steadhold.state_revisions (
 
 create index state_tombstones on steadhold.state (workspace, changed_at) where not present;
 
-alter table steadhold.state enable row level security;
-alter table steadhold.state force row level security;
-create policy own_workspace on steadhold.state
-  using (workspace = current_setting('steadhold.workspace', true));
-alter table steadhold.state_revisions enable row level security;
-alter table steadhold.state_revisions force row level security;
-create policy own_workspace on steadhold.state_revisions
-  using (workspace = current_setting('steadhold.workspace', true));
+select steadhold.enclose('steadhold.state');
+select steadhold.enclose('steadhold.state_revisions');
 
 grant select, insert, update, delete on steadhold.state to steadhold_app;
 grant select, insert, delete on steadhold.state_revisions to steadhold_app;
+
+-- Which workspaces hold tombstones past the window of thirty days.
+create function steadhold.due_state() returns table (workspace text, duty text)
+  language sql stable security definer
+  set search_path = pg_catalog, pg_temp
+  set steadhold.workspace = '*'
+  as $$
+  select w.workspace, 'state.tombstones' from steadhold.workspaces w
+  where exists (
+    select from steadhold.state s
+    where s.workspace = w.workspace and not s.present
+      and s.changed_at < steadhold.clock() - interval '30 days')
+$$;
+revoke all on function steadhold.due_state() from public;
+grant execute on function steadhold.due_state() to steadhold_app;
+
+-- What a workspace's state uses of its entitlements, counted afresh.
+create function steadhold.used_state(workspace text) returns table (what text, amount bigint)
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+  as $$
+  select u.what, u.amount from (
+    select count(*) as names, coalesce(sum(s.bytes), 0)::bigint as bytes
+    from steadhold.state s where s.workspace = $1 and s.present
+  ) c cross join lateral (values ('names', c.names), ('bytes', c.bytes)) u (what, amount)
+$$;
+revoke all on function steadhold.used_state(text) from public;
+grant execute on function steadhold.used_state(text) to steadhold_app;

@@ -1,0 +1,122 @@
+"""Many plans of one workspace in one transaction, each statement executed once for all that wait at it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from steadhold.kit import failpoints
+from steadhold.kit.plan import Again, Call, Hands, Plan, Step
+from steadhold.kit.sql import Item, Sql
+from steadhold.play.trampoline import portions, unsorted
+
+T = TypeVar("T")
+
+
+class Entry(Generic[T]):
+    """A caller waiting for its call."""
+
+    __slots__ = ("answer", "arrived", "call", "outcome", "place", "plan", "step")
+
+    def __init__(self, call: Call[T]) -> None:
+        loop = asyncio.get_running_loop()
+        self.call, self.arrived = call, loop.time()
+        self.answer: asyncio.Future[T] = loop.create_future()
+        self.plan: Plan[T] | None = None
+        self.step: Step | None = None
+        self.place = -1  # how far it has come in the lock order
+        self.outcome: Any = None
+
+    def settle(self) -> None:
+        """Let the caller have its outcome, if it still waits."""
+        if not self.answer.done():
+            self.answer.set_result(self.outcome)
+
+    def fail(self, error: BaseException) -> None:
+        """Let the caller have an error, if it still waits."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+    def forget(self) -> None:
+        """Drop what was begun, so that the call can be begun again."""
+        if self.plan:
+            self.plan.close()
+        self.plan, self.step, self.outcome, self.place = None, None, None, -1
+
+
+class OutOfOrder(Exception):
+    """A plan went back in the lock order: it has to be a `single_operation`."""
+
+
+class Flush:
+    """Carries plans along in lockstep, always from the lowest statement in the lock order.
+
+    The order makes it safe: every flush of every process takes its rows in it, and within one
+    statement in the order of their keys, so no two can wait for each other in a circle.
+    """
+
+    def __init__(self, conn: Any) -> None:
+        self.conn = conn
+        self.waiting: dict[Sql, list[Entry[Any]]] = {}
+        self.suspects: Sequence[Entry[Any]] = ()
+        self.at: str | None = None
+
+    async def run(self, entries: Sequence[Entry[Any]]) -> None:
+        """Play all entries to their outcomes. On an error `suspects` are those who may be to blame."""
+        for entry in entries:
+            self.suspects = (entry,)
+            entry.plan = entry.call.begin()
+            self._advance(entry, None)
+        while self.waiting:
+            sql = min(self.waiting, key=lambda waiting: waiting.place)
+            await self._execute(sql, self.waiting.pop(sql))
+        self.suspects = ()
+
+    def _advance(self, entry: Entry[Any], hands: Hands | None) -> None:
+        plan = entry.plan
+        if plan is None:
+            raise AssertionError("only an entry that was begun advances")
+        try:
+            step = plan.send(hands) if hands is not None else next(plan)
+        except StopIteration as end:
+            entry.outcome, entry.step = end.value, None
+            return
+        if 0 <= step.sql.place < entry.place:
+            raise OutOfOrder(f"{entry.call.name} asks {step.sql.name} after a statement of a later rank")
+        entry.step, entry.place = step, max(entry.place, step.sql.place)
+        self.waiting.setdefault(step.sql, []).append(entry)
+
+    async def _execute(self, sql: Sql, group: Sequence[Entry[Any]]) -> None:
+        self.suspects, self.at = group, sql.name
+        items: list[Item] = []
+        for entry in group:
+            if entry.step:
+                items.extend(entry.step.items)
+        hands = await self._ask(Step(sql, items))
+        if failpoints.armed:
+            failpoints.hit(sql.name)
+        dealt = 0
+        for entry in group:
+            count = len(entry.step.items) if entry.step else 0
+            self.suspects = (entry,)
+            self._advance(entry, hands[dealt : dealt + count])
+            dealt += count
+
+    async def _ask(self, step: Step) -> Hands:
+        sql = step.sql
+        hands: Hands = []
+        for portion in portions(step):
+            hands += sql.deal(len(portion), await self.conn.fetch(sql.numbered, *sql.bind(portion)))
+        return unsorted(step, hands)
+
+
+def settle(entries: Sequence[Entry[Any]]) -> list[Entry[Any]]:
+    """After the commit: let each caller have its outcome, and answer those that must begin again."""
+    again = [entry for entry in entries if entry.outcome is Again]
+    for entry in entries:
+        if entry.outcome is not Again:
+            entry.settle()
+        else:
+            entry.forget()
+    return again

@@ -1,0 +1,240 @@
+"""Group commit: the calls of one workspace that queued while the last commit ran go in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Coroutine, Sequence
+from typing import Any, Final, TypeVar
+
+from steadhold.kit.plan import Call
+from steadhold.play.flush import Entry, Flush, settle
+from steadhold.play.single import (
+    DEADLOCK,
+    LOCK_TIMEOUT,
+    Busy,
+    OutcomeUnknown,
+    Pool,
+    Single,
+    commit,
+    opening,
+    roll_back,
+    translated,
+)
+
+T = TypeVar("T")
+
+FLUSH_CALLS_MAX: Final = 256
+QUEUE_CALLS_MAX: Final = 10_000
+SECOND_FLUSHER_FROM: Final = 64  # below, one flusher makes the larger batches and is faster
+HURRY_MS: Final = 100
+PATIENCE_MS: Final = 5_000
+
+
+class Lane:
+    """One workspace: who waits for the next flush, and who waits behind a stranger's lock."""
+
+    __slots__ = ("flushers", "parked", "queued", "ready", "stuck", "workspace")
+
+    def __init__(self, workspace: str) -> None:
+        self.workspace = workspace
+        self.ready: deque[Entry[Any]] = deque()
+        self.stuck: Counter[str] = Counter()
+        self.parked: deque[Entry[Any]] = deque()
+        self.flushers = 0
+        self.queued = False
+
+    @property
+    def calls(self) -> int:
+        """How many callers wait here."""
+        return len(self.ready) + len(self.parked)
+
+    def take(self, most: int) -> list[Entry[Any]]:
+        """Take the callers of the next flush; who has gone away meanwhile is left out."""
+        taken: list[Entry[Any]] = []
+        while self.ready and len(taken) < most:
+            entry = self.ready.popleft()
+            if not entry.answer.done():
+                taken.append(entry)
+        return taken
+
+
+class Lockstep:
+    """Plays calls in group commits, and alone where one may not share or its group failed.
+
+    No timer waits for a batch to fill: a flush takes what is there. `stats` counts flushes, calls and
+    the causes of playing alone.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        flushers: int = 2,
+        alone: int = 8,
+        hurry_ms: int = HURRY_MS,
+        patience_ms: int = PATIENCE_MS,
+        queue_calls_max: int = QUEUE_CALLS_MAX,
+    ) -> None:
+        self.pool, self.hurry_ms, self.patience_ms = pool, hurry_ms, patience_ms
+        self.queue_calls_max = queue_calls_max
+        self.hurried = Single(pool, lock_timeout_ms=hurry_ms)
+        self.patient = Single(pool, lock_timeout_ms=patience_ms)
+        self.alone = asyncio.Semaphore(alone)
+        self.waiting_for_strangers = asyncio.Semaphore(alone)
+        self.idle_flushers = flushers
+        self.lanes: dict[str, Lane] = {}
+        self.turns: deque[Lane] = deque()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.stats: Counter[str] = Counter()
+
+    async def play(self, call: Call[T]) -> T:
+        """Play a call; its effect is committed when this returns.
+
+        Raises `Busy` (a row stayed locked, or the queue is full), `Unavailable` (nothing happened) or
+        `OutcomeUnknown` (the connection broke at COMMIT). A caller who is cancelled disturbs nobody.
+        """
+        if call.single:
+            return await self.patient.play(call)
+        lane = self.lanes.get(call.workspace) or self.lanes.setdefault(call.workspace, Lane(call.workspace))
+        if lane.calls >= self.queue_calls_max:
+            self.stats["refused queue_full"] += 1
+            raise Busy
+        entry = Entry(call)
+        self._place(lane, entry)
+        return await entry.answer
+
+    async def close(self) -> None:
+        """Wait until everybody has been answered."""
+        while self.tasks:
+            await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    def _place(self, lane: Lane, entry: Entry[Any]) -> None:
+        if entry.call.subject and lane.stuck[entry.call.subject]:
+            lane.parked.append(entry)
+            return
+        lane.ready.append(entry)
+        self._give_turn(lane)
+
+    def _give_turn(self, lane: Lane) -> None:
+        wanted = 1 if len(lane.ready) < SECOND_FLUSHER_FROM else 2
+        if lane.queued or lane.flushers >= wanted or not lane.ready:
+            return
+        lane.queued = True
+        self.turns.append(lane)
+        if self.idle_flushers:
+            self.idle_flushers -= 1
+            self._spawn(self._flusher())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _flusher(self) -> None:
+        """Flush while there is a workspace with callers; workspaces take turns."""
+        try:
+            while self.turns:
+                lane = self.turns.popleft()
+                lane.queued, lane.flushers = False, lane.flushers + 1
+                try:
+                    await self._flush(lane)
+                finally:
+                    lane.flushers -= 1
+                    self._give_turn(lane)
+                    if not lane.calls and not lane.flushers and not lane.stuck:
+                        self.lanes.pop(lane.workspace, None)
+        finally:
+            self.idle_flushers += 1
+
+    async def _flush(self, lane: Lane) -> None:
+        try:
+            conn = await self.pool.take()
+        except Exception as error:  # nobody's call has begun
+            for entry in lane.take(len(lane.ready)):
+                entry.fail(translated(error))
+            return
+        try:
+            entries = lane.take(FLUSH_CALLS_MAX)
+            if entries:
+                await self._play_together(conn, lane, entries)
+        finally:
+            self.pool.give(conn)
+
+    async def _play_together(self, conn: Any, lane: Lane, entries: list[Entry[Any]]) -> None:
+        self.stats["flushes"] += 1
+        self.stats["calls"] += len(entries)
+        flush = Flush(conn)
+        try:
+            await conn.execute(opening(lane.workspace, self.hurry_ms))
+            await flush.run(entries)
+            await commit(conn)
+        except OutcomeUnknown as error:
+            self.stats["outcome_unknown"] += len(entries)
+            for entry in entries:
+                entry.fail(error)
+        except Exception as error:
+            await roll_back(conn)
+            self._play_apart(lane, entries, flush, error)
+        else:
+            for entry in settle(entries):
+                self.stats["again"] += 1
+                self._place(lane, entry)
+
+    def _play_apart(self, lane: Lane, entries: Sequence[Entry[Any]], flush: Flush, error: Exception) -> None:
+        """The flush was rolled back: those who may be to blame play alone, the others in the next flush."""
+        state = getattr(error, "sqlstate", None) or type(error).__name__
+        self.stats[f"fallback {state}"] += 1
+        suspects = set(flush.suspects or entries)
+        for entry in entries:
+            entry.forget()
+        lane.ready.extendleft(entry for entry in reversed(entries) if entry not in suspects)
+        self._give_turn(lane)
+        for entry in suspects:
+            if len(suspects) == 1 and state in (LOCK_TIMEOUT, DEADLOCK):
+                self._be_patient(lane, entry)
+            else:
+                self._spawn(self._hurry(lane, entry))
+
+    async def _hurry(self, lane: Lane, entry: Entry[Any]) -> None:
+        """Play one call alone; if a stranger holds what it needs, it has to wait."""
+        self.stats["alone"] += 1
+        async with self.alone:
+            try:
+                entry.outcome = await self.hurried.play(entry.call)
+            except Busy:
+                self._be_patient(lane, entry)
+            except Exception as error:
+                entry.fail(error)
+            else:
+                entry.settle()
+
+    def _be_patient(self, lane: Lane, entry: Entry[Any]) -> None:
+        """One call about a subject waits for a stranger's lock on a connection; the others wait in memory."""
+        subject = entry.call.subject
+        if subject and lane.stuck[subject]:
+            lane.parked.append(entry)
+            return
+        lane.stuck[subject] += 1
+        self._spawn(self._wait_for_stranger(lane, entry))
+
+    async def _wait_for_stranger(self, lane: Lane, entry: Entry[Any]) -> None:
+        self.stats["waited for a stranger"] += 1
+        try:
+            async with self.waiting_for_strangers:
+                entry.outcome = await self.patient.play(entry.call)
+            entry.settle()
+        except Exception as error:
+            entry.fail(error)
+        finally:
+            self._unpark(lane, entry.call.subject)
+
+    def _unpark(self, lane: Lane, subject: str) -> None:
+        lane.stuck -= Counter([subject])
+        parked, lane.parked = lane.parked, deque()
+        now = asyncio.get_running_loop().time()
+        for entry in parked:
+            if entry.call.subject == subject and (now - entry.arrived) * 1_000 >= self.patience_ms:
+                entry.fail(Busy(f"whatever waits for {subject}"))
+            else:
+                self._place(lane, entry)

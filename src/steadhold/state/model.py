@@ -1,0 +1,121 @@
+"""state: what a name holds, and what a write can come to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from steadhold.access import StorageExhausted
+from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
+from steadhold.kit.plan import Refusal
+
+__all__ = [
+    "Entry",
+    "Get",
+    "Missing",
+    "NothingWritten",
+    "Pruned",
+    "Put",
+    "Revision",
+    "RevisionConflict",
+    "StaleFence",
+    "StorageExhausted",
+    "Stored",
+    "WriteOutcome",
+    "Written",
+    "digest_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A revision of a name with its exact bytes. `digest` is their SHA-256."""
+
+    revision: int
+    body: bytes
+    digest: bytes
+    written_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """This write won. `created` says that the name did not exist before."""
+
+    revision: int
+    written_at: datetime
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned(Refusal):
+    """The revision existed and is not kept any more; `oldest` is the first that is."""
+
+    oldest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name in a list: everything but the bytes, of which `bytes` is the count."""
+
+    name: str
+    revision: int
+    bytes: int
+    digest: bytes
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A kept revision in a list. `deleted` says that it is the name's deletion, which has no bytes."""
+
+    revision: int
+    bytes: int
+    digest: bytes
+    written_at: datetime
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """One write of a batch: `expected` None creates, a number replaces that revision; `body` None deletes."""
+
+    name: str
+    body: bytes | None
+    expected: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """One reading of a batch."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NothingWritten(Refusal):
+    """A batch of which no write took effect, with the outcome of each item."""
+
+    outcomes: tuple[WriteOutcome | Stored, ...]
+
+
+WriteOutcome: TypeAlias = Written | RevisionConflict | Missing | StaleFence | StorageExhausted
+
+
+def digest_of(body: bytes | None) -> bytes:
+    """SHA-256 of the bytes; a deletion has none."""
+    return b"" if body is None else hashlib.sha256(body).digest()
+
+
+def lost(put: Put, current: int | None, present: bool) -> RevisionConflict | Missing:
+    """Say why a write lost: against what the name holds now."""
+    if put.expected is not None and not present:
+        return Missing(current)
+    return RevisionConflict(current or 0)
+
+
+def settled(puts: Sequence[Put], outcomes: Sequence[WriteOutcome]) -> bool:
+    """Tell whether at least one write of a batch took effect."""
+    return any(isinstance(outcome, Written) for outcome in outcomes) or not puts

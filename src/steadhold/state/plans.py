@@ -1,0 +1,223 @@
+"""state: the verbs. One expected revision, one winning writer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steadhold import access, fences
+from steadhold.kit.fields import FenceRef
+from steadhold.kit.paths import bounds
+from steadhold.kit.plan import Plan, each, maybe, operation, rows
+from steadhold.kit.sql import load
+from steadhold.state.model import (
+    Entry,
+    Get,
+    Missing,
+    NothingWritten,
+    Pruned,
+    Put,
+    Revision,
+    RevisionConflict,
+    StaleFence,
+    StorageExhausted,
+    Stored,
+    WriteOutcome,
+    Written,
+    digest_of,
+    lost,
+    settled,
+)
+
+SQL = load(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    revision: int
+    present: bool
+    body: bytes | None
+    digest: bytes
+    changed_at: Any
+
+
+@operation
+def put(
+    workspace: str,
+    name: str,
+    body: bytes,
+    expected: int | None,
+    fences_held: Sequence[FenceRef] = (),
+) -> Plan[Written | RevisionConflict | Missing | StaleFence | StorageExhausted]:
+    """Write `body`, exact JSON bytes, if the name holds revision `expected`; None means that it must not exist.
+
+    `fences_held` are grants that must be current until the commit. Outcomes: `Written(revision)`, `RevisionConflict(current)`, `Missing(last_revision)`,
+    `StaleFence`, `StorageExhausted`. The bytes are not checked here: `steadhold.kit.exact.check` does.
+    """
+    stale = yield from fences.require(workspace, fences_held)
+    if stale is not None:
+        return stale
+    return (yield from _write(workspace, (Put(name, body, expected),)))[0]
+
+
+@operation
+def delete(
+    workspace: str, name: str, expected: int, fences_held: Sequence[FenceRef] = ()
+) -> Plan[Written | RevisionConflict | Missing | StaleFence | StorageExhausted]:
+    """Delete the name if it holds revision `expected`. A tombstone keeps the revision, which rises by one."""
+    stale = yield from fences.require(workspace, fences_held)
+    if stale is not None:
+        return stale
+    return (yield from _write(workspace, (Put(name, None, expected),)))[0]
+
+
+@operation
+def get(workspace: str, name: str) -> Plan[Stored | Missing]:
+    """Read what the name holds: `Stored`, or `Missing` with the last revision if it ever existed."""
+    now = yield from maybe(SQL.look, _Now, workspace=workspace, name=name)
+    return _reading(now)
+
+
+@operation
+def get_revision(workspace: str, name: str, revision: int) -> Plan[Stored | Missing | Pruned]:
+    """Read one kept revision. `Missing` if there never was one or it is a deletion, `Pruned` if it is not kept."""
+    found = yield from rows(SQL.look_at, workspace=workspace, name=name, revision=revision)
+    if not found:
+        return Missing(None)
+    current, kept, body, digest, written_at, oldest = found[0]
+    if kept:
+        return Missing(current) if body is None else Stored(revision, body, digest, written_at)
+    return Missing(current) if revision > current else Pruned(oldest)
+
+
+@operation
+def names(workspace: str, prefix: str, after: str, limit: int) -> Plan[list[Entry]]:
+    """List names under a prefix of whole segments, in byte order, from behind `after`."""
+    low, high = bounds(prefix)
+    found = yield from rows(
+        SQL.names, workspace=workspace, exact=prefix, low=low, high=high, after=after, limit=limit
+    )
+    return [Entry(*row) for row in found]
+
+
+@operation
+def revisions(workspace: str, name: str, before: int, limit: int) -> Plan[list[Revision]]:
+    """List the kept revisions of a name below `before`, newest first."""
+    found = yield from rows(SQL.revisions, workspace=workspace, name=name, before=before, limit=limit)
+    return [Revision(*row) for row in found]
+
+
+@operation
+def require(workspace: str, name: str, expected: int | None) -> Plan[RevisionConflict | Missing | None]:
+    """Hold a name at a revision (None: existing nowhere is not held) until the transaction ends."""
+    held = yield from rows(SQL.hold, workspace=workspace, name=name)
+    current, present = held[0] if held else (None, False)
+    if (current if present else None) == expected:
+        return None
+    return lost(Put(name, None, expected), current, present)
+
+
+@operation
+def batch(
+    workspace: str,
+    items: Sequence[Put | Get],
+    fences_held: Sequence[FenceRef] = (),
+) -> Plan[list[WriteOutcome | Stored] | NothingWritten | StaleFence | StorageExhausted]:
+    """Many writes, then many readings, an outcome each in the order asked. Each write stands for itself."""
+    stale = yield from fences.require(workspace, fences_held)
+    if stale is not None:
+        return stale
+    puts = [item for item in items if isinstance(item, Put)]
+    written = iter((yield from _write(workspace, puts)))
+    asked = [{"workspace": workspace, "name": item.name} for item in items if isinstance(item, Get)]
+    read = iter((yield from each(SQL.look, asked)))
+    outcomes = [next(written) if isinstance(item, Put) else _reading(_first(next(read))) for item in items]
+    if puts and not settled(puts, [o for o in outcomes if not isinstance(o, Stored)]):
+        return NothingWritten(tuple(outcomes))
+    return outcomes
+
+
+@operation
+def prune(workspace: str, after: str, limit: int) -> Plan[None]:
+    """Take away revisions beyond those kept, for the next `limit` names behind `after`."""
+    yield from rows(SQL.prune, workspace=workspace, after=after, limit=limit)
+
+
+@operation
+def bury(workspace: str, seconds: float, limit: int) -> Plan[int]:
+    """Remove tombstones older than `seconds`, at most `limit`, and raise the floor of revisions above them."""
+    old = yield from rows(SQL.old_tombstones, workspace=workspace, seconds=seconds, limit=limit)
+    if old:
+        yield from rows(SQL.raise_floor, workspace=workspace, floor=max(revision for _, revision in old))
+        yield from rows(SQL.bury, workspace=workspace, names=[name for name, _ in old])
+    return len(old)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    won: bool
+    revision: int | None
+    changed_at: Any
+    present: bool
+    stood: bool
+    full_of: str | None
+    names_max: int | None
+    bytes_max: int | None
+    more_names: int
+    more_bytes: int
+
+
+def _write(workspace: str, puts: Sequence[Put]) -> Plan[list[WriteOutcome]]:
+    outcomes: list[WriteOutcome | None] = [None] * len(puts)
+    grown: list[_Answer] = []
+    while left := [at for at, outcome in enumerate(outcomes) if outcome is None]:
+        answers = yield from each(SQL.write, [_item(workspace, puts[at]) for at in left])
+        for at, (row,) in zip(left, answers, strict=True):
+            answer = _Answer(*row)
+            outcomes[at] = _settled(puts[at], answer) or (yield from _against_rival(workspace, puts[at]))
+            if answer.won and (answer.names_max is not None or answer.bytes_max is not None):
+                grown.append(answer)
+    if grown:
+        more_names, more_bytes = sum(a.more_names for a in grown), sum(a.more_bytes for a in grown)
+        yield from access.meter(workspace, names=more_names, bytes=more_bytes)
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _settled(put: Put, answer: _Answer) -> WriteOutcome | None:
+    if answer.won and answer.revision is not None:
+        return Written(answer.revision, answer.changed_at, created=not answer.stood)
+    if answer.full_of:
+        most = answer.names_max if answer.full_of == "names" else answer.bytes_max
+        return StorageExhausted(answer.full_of, most or 0)
+    if answer.revision is None:
+        return None  # the name did not exist when the statement began: a rival may have made it since
+    return lost(put, answer.revision, answer.present)
+
+
+def _against_rival(workspace: str, put: Put) -> Plan[RevisionConflict | Missing | None]:
+    now = yield from maybe(SQL.look, _Now, workspace=workspace, name=put.name)
+    present = now is not None and now.present
+    if put.expected is None and not present:
+        return None  # made and gone again: write once more
+    return lost(put, now.revision if now else None, present)
+
+
+def _item(workspace: str, put: Put) -> Mapping[str, Any]:
+    return {
+        "workspace": workspace,
+        "name": put.name,
+        "expected": put.expected,
+        "body": put.body,
+        "digest": digest_of(put.body),
+    }
+
+
+def _reading(now: _Now | None) -> Stored | Missing:
+    if now is None or not now.present or now.body is None:
+        return Missing(now.revision if now else None)
+    return Stored(now.revision, now.body, now.digest, now.changed_at)
+
+
+def _first(found: Sequence[tuple[Any, ...]]) -> _Now | None:
+    return _Now(*found[0]) if found else None

@@ -1,0 +1,172 @@
+-- name: write
+-- rank: names by name
+-- One writer wins per expected revision, and every loser learns what the name holds now. A null
+-- `expected` creates, a null `body` deletes. The oldest kept revision leaves in the same breath.
+with i as (
+  select * from unnest(:name::text[], :expected::bigint[], :body::bytea[], :digest::bytea[])
+    with ordinality as i(name, expected, body, digest, n)
+), settings as (
+  select w.revision_floor, w.revisions_kept, h.incarnation << 32 as base, e.names_max, e.bytes_max,
+    case when e.names_max is not null then (
+      select sum(m.amount) from steadhold.meters m
+      where m.workspace = :workspace::text and m.what = 'names') end as names_used,
+    case when e.bytes_max is not null then (
+      select sum(m.amount) from steadhold.meters m
+      where m.workspace = :workspace::text and m.what = 'bytes') end as bytes_used
+  from steadhold.workspaces w cross join steadhold.house h
+  left join steadhold.entitlements e on e.workspace = w.workspace
+  where w.workspace = :workspace::text
+), held as materialized (
+  select s.name, s.revision, s.present, s.bytes from steadhold.state s
+  where s.workspace = :workspace::text and s.name = any(:name::text[])
+  order by s.name for no key update
+), fit as (
+  select distinct on (i.name) i.n, i.name, i.body, i.digest, held.revision as was,
+    coalesce(held.present, false) as stood,
+    (i.body is not null)::int - coalesce(held.present, false)::int as more_names,
+    coalesce(octet_length(i.body), 0) - coalesce(held.bytes, 0) as more_bytes
+  from i left join held on held.name = i.name
+  where case when i.expected is null then not coalesce(held.present, false)
+             else held.present and held.revision = i.expected end
+  order by i.name, i.n
+), judged as (
+  select fit.*, case
+    when more_names > 0 and coalesce(names_used, 0) + more_names > names_max then 'names'
+    when more_bytes > 0 and coalesce(bytes_used, 0) + more_bytes > bytes_max then 'bytes' end as full_of
+  from fit cross join settings
+), winner as (
+  select * from judged where full_of is null
+), moved as (
+  update steadhold.state s
+  set revision = greatest(s.revision, (select base from settings)) + 1,
+      present = w.body is not null, bytes = coalesce(octet_length(w.body), 0), digest = w.digest,
+      changed_at = steadhold.clock()
+  from winner w
+  where s.workspace = :workspace::text and s.name = w.name and w.was is not null
+  returning s.name, s.revision, s.changed_at
+), made as (
+  insert into steadhold.state (workspace, name, revision, present, bytes, digest, changed_at)
+  select :workspace::text, w.name, greatest(settings.revision_floor, settings.base) + 1, true,
+         octet_length(w.body), w.digest, steadhold.clock()
+  from winner w cross join settings
+  where w.was is null and not exists (  -- purged while we waited for it: the floor above is older than that
+    select from steadhold.state s where s.workspace = :workspace::text and s.name = w.name)
+  order by w.name
+  on conflict (workspace, name) do nothing
+  returning name, revision, changed_at
+), done as (
+  select * from moved union all select * from made
+), kept as (
+  insert into steadhold.state_revisions (workspace, name, revision, body, digest, written_at)
+  select :workspace::text, w.name, done.revision, w.body, w.digest, done.changed_at
+  from done join winner w on w.name = done.name
+), pruned as (
+  delete from steadhold.state_revisions r using done
+  where r.workspace = :workspace::text and r.name = done.name
+    and r.revision = done.revision - (select revisions_kept from settings)
+)
+select i.n, done.name is not null and j.n = i.n as won,
+  coalesce(done.revision, held.revision) as revision, done.changed_at,
+  case when done.name is null then coalesce(held.present, false) else j.body is not null end as present,
+  coalesce(j.stood, false) as stood, j.full_of, settings.names_max, settings.bytes_max,
+  coalesce(j.more_names, 0), coalesce(j.more_bytes, 0)
+from i cross join settings
+left join held on held.name = i.name
+left join judged j on j.name = i.name
+left join done on done.name = i.name
+
+-- name: look
+-- rank: read by name
+-- What each name holds now; a tombstone answers with its revision and no bytes.
+select i.n, s.revision, s.present, r.body, s.digest, s.changed_at
+from unnest(:name::text[]) with ordinality as i(name, n)
+join steadhold.state s on s.workspace = :workspace::text and s.name = i.name
+left join steadhold.state_revisions r
+  on s.present and r.workspace = :workspace::text and r.name = s.name and r.revision = s.revision
+
+-- name: look_at
+-- rank: read
+-- One kept revision, with what the name holds now and the oldest that is kept.
+select s.revision, r.revision is not null, r.body, r.digest, r.written_at,
+  (select min(o.revision) from steadhold.state_revisions o
+   where o.workspace = :workspace::text and o.name = s.name)
+from steadhold.state s
+left join steadhold.state_revisions r
+  on r.workspace = :workspace::text and r.name = s.name and r.revision = :revision::bigint
+where s.workspace = :workspace::text and s.name = :name::text
+
+-- name: hold
+-- rank: names by name
+-- Lock names at what they hold, for a condition that must be true until the commit.
+with i as (
+  select * from unnest(:name::text[]) with ordinality as i(name, n)
+), held as materialized (
+  select s.name, s.revision, s.present from steadhold.state s
+  where s.workspace = :workspace::text and s.name = any(:name::text[])
+  order by s.name for key share
+)
+select i.n, held.revision, held.present from i join held on held.name = i.name
+
+-- name: names
+-- rank: read
+-- A page of the names under a prefix, in byte order.
+select s.name, s.revision, s.bytes, s.digest, s.changed_at
+from steadhold.state s
+where s.workspace = :workspace::text and s.present
+  and (s.name = :exact::text or (s.name >= :low::text and (:high::text = '' or s.name < :high::text)))
+  and s.name > :after::text
+order by s.name limit :limit::bigint
+
+-- name: revisions
+-- rank: read
+-- A page of what is kept of one name, newest first.
+select r.revision, coalesce(octet_length(r.body), 0), r.digest, r.written_at, r.body is null
+from steadhold.state_revisions r
+where r.workspace = :workspace::text and r.name = :name::text and r.revision < :before::bigint
+order by r.revision desc limit :limit::bigint
+
+-- name: prune
+-- rank: names
+-- Take away what is beyond the kept revisions of a name; jumps of the incarnation leave such rows.
+with ranked as (
+  select r.name, r.revision,
+    row_number() over (partition by r.name order by r.revision desc) as nth
+  from steadhold.state_revisions r
+  where r.workspace = :workspace::text and r.name > :after::text
+    and r.name <= (
+      select max(page.name) from (
+        select s.name from steadhold.state s
+        where s.workspace = :workspace::text and s.name > :after::text
+        order by s.name limit :limit::bigint
+      ) page
+    )
+)
+delete from steadhold.state_revisions r using ranked, steadhold.workspaces w
+where w.workspace = :workspace::text and r.workspace = :workspace::text
+  and r.name = ranked.name and r.revision = ranked.revision and ranked.nth > w.revisions_kept
+
+-- name: old_tombstones
+-- rank: names
+-- Lock a batch of tombstones that are past their window, the oldest first.
+select s.name, s.revision from steadhold.state s
+where s.workspace = :workspace::text and not s.present
+  and s.changed_at < steadhold.clock() - make_interval(secs => :seconds::float8)
+order by s.changed_at limit :limit::bigint
+for update skip locked
+
+-- name: raise_floor
+-- rank: names
+-- Numbers of purged names are never issued again.
+update steadhold.workspaces w set revision_floor = greatest(w.revision_floor, :floor::bigint)
+where w.workspace = :workspace::text
+
+-- name: bury
+-- rank: names
+-- Remove purged names with what was kept of them.
+with gone as (
+  delete from steadhold.state s
+  where s.workspace = :workspace::text and s.name = any(:names::text[]) and not s.present
+  returning s.name
+)
+delete from steadhold.state_revisions r using gone
+where r.workspace = :workspace::text and r.name = gone.name
