@@ -12,8 +12,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Decimal
-from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 
 class StructuredError(ValueError):
@@ -35,7 +34,6 @@ class Date:
 
 Bare: TypeAlias = bool | int | Decimal | bytes | str | Date
 Parameters: TypeAlias = Mapping[str, Bare]
-_NO_PARAMETERS: Final[Parameters] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Item:
     """One value with its parameters."""
 
     value: Bare
-    parameters: Parameters = field(default=_NO_PARAMETERS)
+    parameters: Parameters = field(default_factory=dict[str, Bare])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class InnerList:
     """Items in parentheses, with parameters of their own."""
 
     items: tuple[Item, ...]
-    parameters: Parameters = field(default=_NO_PARAMETERS)
+    parameters: Parameters = field(default_factory=dict[str, Bare])
 
 
 Member: TypeAlias = Item | InnerList
