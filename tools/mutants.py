@@ -37,6 +37,7 @@ def main() -> int:
     if wrong:
         return 1
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_database(laws))
         copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
         for _ in range(min(asked.jobs, len(laws))):
             copies.put(stack.enter_context(_copy()))
@@ -76,11 +77,26 @@ def _git(*words: str) -> set[str]:
 
 
 @contextlib.contextmanager
+def _database(laws: Sequence[Law]) -> Iterator[None]:
+    """One PostgreSQL for all runs, if a test may need one; each run makes databases of its own in it."""
+    if "STEADHOLD_TEST_DSN" in os.environ or all(law.test_file.count("/") == 1 for law in laws):
+        yield
+        return
+    from steadhold.db.embedded import Embedded
+
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        Path(folder).chmod(0o755)  # it may run as another user
+        with Embedded(Path(folder) / "data", throwaway=True) as server:
+            os.environ["STEADHOLD_TEST_DSN"] = server.dsn
+            yield
+
+
+@contextlib.contextmanager
 def _copy() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder).resolve() / "tree"
         shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
-        copy.parent.chmod(0o755)  # embedded PostgreSQL may run as another user
+        copy.parent.chmod(0o755)  # as above
         yield copy
 
 
