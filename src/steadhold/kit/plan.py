@@ -10,7 +10,7 @@ import functools
 import importlib
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from steadhold.kit.sql import Item, Row, Sql
 
@@ -58,17 +58,15 @@ def each(sql: Sql, items: Sequence[Item]) -> Plan[Hands]:
 
 
 class Refusal:
-    """An outcome that changed nothing. Everything else that a plan returns is an effect or a reading."""
+    """An outcome that changed nothing. Everything else that a plan returns is an effect or a reading.
+
+    `again` marks the one that a player does not answer: a twin in the same transaction went first, so
+    the call is to be begun again once that has ended.
+    """
 
     __slots__ = ()
+    again: ClassVar[bool] = False
 
-
-class _Again:
-    __slots__ = ()
-
-
-Again = _Again()
-"""Returned by a plan that touched nothing because a twin in its own transaction went first: begin it again later."""
 
 _SAVE = Sql("plan.save", "savepoint steadhold", "read")
 _UNDO = Sql("plan.undo", "rollback to savepoint steadhold", "read")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from steadhold.kit import failpoints
-from steadhold.kit.plan import Again, Call, Hands, Plan, Step
+from steadhold.kit.plan import Call, Hands, Plan, Refusal, Step
 from steadhold.kit.sql import Item, Sql
 from steadhold.play.trampoline import portions, unsorted
 
@@ -113,10 +113,11 @@ class Flush:
 
 def settle(entries: Sequence[Entry[Any]]) -> list[Entry[Any]]:
     """After the commit: let each caller have its outcome, and answer those that must begin again."""
-    again = [entry for entry in entries if entry.outcome is Again]
+    again: list[Entry[Any]] = []
     for entry in entries:
-        if entry.outcome is not Again:
-            entry.settle()
-        else:
+        if isinstance(entry.outcome, Refusal) and entry.outcome.again:
             entry.forget()
+            again.append(entry)
+        else:
+            entry.settle()
     return again
