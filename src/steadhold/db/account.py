@@ -46,18 +46,18 @@ def choose(user: str | None = None) -> Account:
         if found.pw_uid != 0:
             return Account(name, found.pw_uid, found.pw_gid, lent=True)
     wanted = user or ", ".join(CANDIDATES)
-    message = (
+    raise EmbeddedError(
         f"PostgreSQL refuses to run as root and no other user was found ({wanted}). Create one: useradd -r postgres"
     )
-    raise EmbeddedError(message)
 
 
 def _name(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
-        message = f"User id {uid} has no name in the password file, and PostgreSQL asks for one. Run as a named user."
-        raise EmbeddedError(message) from None
+        raise EmbeddedError(
+            f"User id {uid} has no name in the password file, and PostgreSQL asks for one. Run as a named user."
+        ) from None
 
 
 def barrier(path: Path, account: Account) -> Path | None:

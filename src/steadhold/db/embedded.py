@@ -142,8 +142,7 @@ class Embedded:
         """The postmaster's process id now; it changes with a restart."""
         child = self._child
         if child is None:
-            message = "PostgreSQL is not running."
-            raise EmbeddedError(message)
+            raise EmbeddedError("PostgreSQL is not running.")
         return child.pid
 
     @property
@@ -165,8 +164,7 @@ class Embedded:
     def tcp_dsn(self) -> str:
         """A connection URL by TCP, password included. Raises EmbeddedError when no port was asked for."""
         if self.port is None:
-            message = "This PostgreSQL listens on its socket only. Start it with a port to reach it by TCP."
-            raise EmbeddedError(message)
+            raise EmbeddedError("This PostgreSQL listens on its socket only. Start it with a port to reach it by TCP.")
         return f"postgresql://{OWNER}:{self._folder.password}@127.0.0.1:{self.port}/postgres"
 
     def wait_ready(self, *, not_pid: int | None = None, seconds: float = READY_SECONDS) -> int:
@@ -176,8 +174,7 @@ class Embedded:
             if self._failure is not None:
                 raise self._failure
             if not done or not self._answers(not_pid):
-                message = f"PostgreSQL was not ready within {seconds:g} s. It wrote:\n{self._folder.tail()}"
-                raise EmbeddedError(message)
+                raise EmbeddedError(f"PostgreSQL was not ready within {seconds:g} s. It wrote:\n{self._folder.tail()}")
             return self.pid
 
     def _answers(self, not_pid: int | None) -> bool:

@@ -73,11 +73,10 @@ class Folder:
         self.home.mkdir(parents=True, exist_ok=True)
         closed = barrier(self.home, self.account) if self.account.lent else None
         if closed is not None:
-            message = (
+            raise EmbeddedError(
                 f"PostgreSQL does not run as root; it would run as {self.account.name}, who cannot enter {closed}."
                 f" Choose another data folder, such as {SYSTEM_HOME}/data, or open the way: chmod o+x {closed}"
             )
-            raise EmbeddedError(message)
         # A lent user must pass through to its own folders; it reads nothing here.
         self.home.chmod(0o711 if self.account.lent else 0o700)
         lock = os.open(self.home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -86,11 +85,10 @@ class Folder:
         except BlockingIOError:
             holder = os.pread(lock, 32, 0).decode().strip() or "unknown"
             os.close(lock)
-            message = (
+            raise EmbeddedError(
                 f"{self.home} is in use by process {holder}."
                 " Stop that process, connect to its server instead, or choose another data folder."
-            )
-            raise EmbeddedError(message) from None
+            ) from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         self._lock = lock
@@ -161,8 +159,7 @@ class Folder:
             check=False,
         )
         if said.returncode != 0:
-            message = f"initdb could not make a database in {self.home}: {said.stdout.strip()[-2000:]}"
-            raise EmbeddedError(message)
+            raise EmbeddedError(f"initdb could not make a database in {self.home}: {said.stdout.strip()[-2000:]}")
 
     def _own(self) -> None:
         """Hand the database over when another user made it: a folder started as root once and as a user before."""

@@ -46,19 +46,17 @@ class Watch:
         try:
             row = await conn.fetchrow(CHECK, known.incarnation if known else 0, self._lsn)
         except asyncpg.ObjectNotInPrerequisiteStateError as error:
-            message = "This server is a standby. Name the primary, or all servers with target_session_attrs=read-write."
-            raise StandbyError(message) from error
+            raise StandbyError(
+                "This server is a standby. Name the primary, or all servers with target_session_attrs=read-write."
+            ) from error
         except UNREADY as error:
-            message = "The database has no steadhold schema, or an older one. Run: steadhold migrate"
-            raise HouseError(message) from error
+            raise HouseError("The database has no steadhold schema, or an older one. Run: steadhold migrate") from error
         except asyncpg.InsufficientPrivilegeError as error:
-            message = (
+            raise HouseError(
                 f"This login may not act as steadhold_app ({error}). As its owner run: grant steadhold_app to <login>"
-            )
-            raise HouseError(message) from error
+            ) from error
         if row is None:
-            message = "steadhold.house has no row. It was emptied by hand; restore it from a backup."
-            raise HouseError(message)
+            raise HouseError("steadhold.house has no row. It was emptied by hand; restore it from a backup.")
         # Two connections may be checked at once: what is remembered only moves forward within one incarnation.
         if known is None or row["incarnation"] > self._incarnation():
             self._lsn = 0
@@ -74,8 +72,7 @@ async def read(conn: asyncpg.Connection[Any]) -> House:
     """The house as the database says it now."""
     row = await conn.fetchrow(READ)
     if row is None:
-        message = "steadhold.house has no row. It was emptied by hand; restore it from a backup."
-        raise HouseError(message)
+        raise HouseError("steadhold.house has no row. It was emptied by hand; restore it from a backup.")
     return House(*row)
 
 
@@ -83,6 +80,5 @@ async def restored(conn: asyncpg.Connection[Any]) -> House:
     """Begin a new incarnation, because a backup or snapshot was put back; returns it. Needs the schema's owner."""
     row = await conn.fetchrow(RESTORED)
     if row is None:
-        message = "steadhold.house has no row. It was emptied by hand; restore it from a backup."
-        raise HouseError(message)
+        raise HouseError("steadhold.house has no row. It was emptied by hand; restore it from a backup.")
     return House(*row)

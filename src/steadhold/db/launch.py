@@ -26,7 +26,7 @@ def main(parent: int, uid: int, gid: int, environment: dict[str, str], command: 
         # SIGINT is PostgreSQL's fast shutdown. Changing the user clears the request, hence the order.
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
     if os.getppid() == parent:
-        os.execve(command[0], command, environment)
+        os.execve(command[0], command, environment)  # noqa: S606 - to become PostgreSQL is its purpose
 
 
 if __name__ == "__main__":

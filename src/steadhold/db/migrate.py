@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import random
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
+from steadhold.db.backoff import pauses
 from steadhold.db.errors import MigrationError
 
 if TYPE_CHECKING:
@@ -75,21 +76,19 @@ class Report:
 
 
 def files(folder: Traversable | None = None) -> tuple[Migration, ...]:
-    """The migrations in `folder` (None: the ones this program ships), by number. Raises MigrationError on a bad name."""
+    """The migrations in `folder` (None: those this program ships), by number. Raises MigrationError on a bad name."""
     found: list[Migration] = []
     for file in (folder or resources.files("steadhold.db") / "migrations").iterdir():
         if not file.name.endswith(".sql"):
             continue
         match = NAME.fullmatch(file.name)
         if match is None:
-            message = f"{file.name} is no migration's name; it should look like 0042_what_it_does.sql."
-            raise MigrationError(message)
+            raise MigrationError(f"{file.name} is no migration's name; it should look like 0042_what_it_does.sql.")
         found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8").replace("\r\n", "\n")))
     found.sort(key=lambda m: m.number)
-    for one, next_one in zip(found, found[1:], strict=False):
+    for one, next_one in itertools.pairwise(found):
         if one.number == next_one.number:
-            message = f"{one} and {next_one} have the same number; give the later one the next free number."
-            raise MigrationError(message)
+            raise MigrationError(f"{one} and {next_one} have the same number; give the later one the next free number.")
     return tuple(found)
 
 
@@ -146,17 +145,15 @@ async def migrate(
 
 def _refuse(now: Standing) -> None:
     if now.unknown:
-        message = (
+        raise MigrationError(
             f"The database was migrated by a newer steadhold ({', '.join(now.unknown)} unknown here)."
             " Use that version or a later one to migrate; older servers may keep running meanwhile."
         )
-        raise MigrationError(message)
     if now.changed:
-        message = (
+        raise MigrationError(
             f"{', '.join(map(str, now.changed))} was applied with another text than this program has."
             " An applied migration never changes: put the old text back and add a new file, or begin a new database."
         )
-        raise MigrationError(message)
 
 
 async def _patiently(
@@ -164,17 +161,17 @@ async def _patiently(
 ) -> Migration | None:
     clock = asyncio.get_running_loop()
     until = clock.time() + patience_seconds
-    pause = BACKOFF_FIRST_SECONDS
-    while True:
+    for pause in pauses(BACKOFF_FIRST_SECONDS, BACKOFF_MAX_SECONDS):
         try:
             return await _step(conn, known)
         except LATER as error:
             if clock.time() + pause > until:
-                message = f"Gave up after {patience_seconds:g} s of waiting for a lock: {error}. Try at a quieter time."
-                raise MigrationError(message) from error
+                raise MigrationError(
+                    f"Gave up after {patience_seconds:g} s of waiting for a lock: {error}. Try at a quieter time."
+                ) from error
             on(f"Somebody holds a lock the migration needs; trying again in {pause:.1f} s.")
-        await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-        pause = min(pause * 2, BACKOFF_MAX_SECONDS)
+        await asyncio.sleep(pause)
+    raise AssertionError
 
 
 async def _step(conn: asyncpg.Connection[Any], known: Sequence[Migration]) -> Migration | None:
@@ -193,8 +190,7 @@ async def _step(conn: asyncpg.Connection[Any], known: Sequence[Migration]) -> Mi
         except LATER:
             raise
         except asyncpg.PostgresError as error:
-            message = f"{file} failed and was rolled back: {error}{_place(file, error)}"
-            raise MigrationError(message) from error
+            raise MigrationError(f"{file} failed and was rolled back: {error}{_place(file, error)}") from error
         await conn.execute(
             "insert into steadhold.migrations (number, name, checksum) values ($1, $2, $3)",
             *(file.number, file.name, file.checksum),
@@ -210,8 +206,9 @@ async def _open_ledger(conn: asyncpg.Connection[Any]) -> None:
         if await conn.fetchval("select to_regclass('steadhold.migrations')") is None:
             await conn.execute(LEDGER)
     except asyncpg.InsufficientPrivilegeError as error:
-        message = f"This role may not create the schema steadhold ({error}). Migrate as the database's owner."
-        raise MigrationError(message) from error
+        raise MigrationError(
+            f"This role may not create the schema steadhold ({error}). Migrate as the database's owner."
+        ) from error
 
 
 def _place(file: Migration, error: asyncpg.PostgresError) -> str:

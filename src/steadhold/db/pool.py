@@ -8,7 +8,6 @@ another state than idle is ended instead.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import asyncpg
 
+from steadhold.db.backoff import pauses
 from steadhold.db.errors import StandbyError
 from steadhold.db.house import Watch
 
@@ -119,6 +119,7 @@ class Pool:
         Waits in order of arrival when all are taken. Raises PoolClosedError; what the driver says when the
         server stays away for `connect_seconds`; whatever `init` raises.
         """
+        until = asyncio.get_running_loop().time() + self._connect_seconds
         if self._closed:
             raise PoolClosedError
         while self._idle:
@@ -129,23 +130,26 @@ class Pool:
             self._slots += 1
         if self._slots:
             self._slots -= 1
-            return await self._open()
-        conn = await self._wait()
-        return conn if conn is not None else await self._open()
+            return await self._open(until)
+        return await self._wait() or await self._open(until)
 
     def give(self, conn: Connection) -> None:
         """Hand `conn` to whoever waits longest, or keep it; one that is not idle outside a transaction is ended."""
+        if conn not in self._taken:
+            raise AssertionError("This connection was given back before: two callers would share it. Give it once.")
         if self._closed or conn.interrupted or conn.is_closed() or conn.is_in_transaction():
             self.discard(conn)
-            return
-        self._taken.discard(conn)
-        self._pass_on(conn)
+        elif (waiter := self._next_waiter()) is not None:
+            waiter.set_result(conn)
+        else:
+            self._taken.remove(conn)
+            self._idle.append(conn)
 
     def discard(self, conn: Connection) -> None:
-        """End `conn` instead of giving it back; its place is free again once it is gone."""
+        """End `conn` instead of giving it back; its place is free again once it is gone. Again: does nothing."""
         if conn not in self._taken:
             return
-        self._taken.discard(conn)
+        self._taken.remove(conn)
         if conn.is_closed() or not conn.interrupted:
             conn.terminate()
             self._free()
@@ -157,18 +161,20 @@ class Pool:
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Connection]:
-        """A connection for the length of the block; ended when the block is cancelled."""
+        """A connection for the length of the block; ended when the block is cancelled or discards it."""
         conn = await self.take()
+        whole = False
         try:
             yield conn
-        except BaseException as error:
-            if not isinstance(error, Exception):
-                self.discard(conn)
-                raise
-            self.give(conn)
+            whole = True
+        except Exception:
+            whole = True
             raise
-        else:
-            self.give(conn)
+        finally:
+            if whole and conn in self._taken:
+                self.give(conn)
+            else:
+                self.discard(conn)
 
     async def close(self) -> None:
         """End idle connections now and taken ones when they are given back; waiters get PoolClosedError."""
@@ -194,37 +200,28 @@ class Pool:
         await self.close()
 
     async def _wait(self) -> Connection | None:
+        """The connection handed over, or None: a place to open one in."""
         waiter: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         try:
             conn = await waiter
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self._return(waiter.result())
-            elif waiter in self._waiters:
+            if waiter in self._waiters:
                 self._waiters.remove(waiter)
+            elif waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self._return(waiter.result())
             raise
         if conn is not None and conn.is_closed():
-            conn = None
-        if conn is not None:
-            self._taken.add(conn)
+            self._taken.remove(conn)
+            return None
         return conn
 
     def _return(self, conn: Connection | None) -> None:
-        """Undo a hand-over whose receiver was cancelled."""
-        if conn is None or conn.is_closed():
+        """Undo a hand-over whose receiver was cancelled before it woke."""
+        if conn is None:
             self._free()
         else:
-            self._pass_on(conn)
-
-    def _pass_on(self, conn: Connection) -> None:
-        if (waiter := self._next_waiter()) is not None:
-            waiter.set_result(conn)
-        elif self._closed:
-            conn.terminate()
-            self._slots += 1
-        else:
-            self._idle.append(conn)
+            self.give(conn)
 
     def _free(self) -> None:
         if (waiter := self._next_waiter()) is not None:
@@ -247,9 +244,9 @@ class Pool:
         finally:
             self._free()
 
-    async def _open(self) -> Connection:
+    async def _open(self, until: float) -> Connection:
         try:
-            conn = await self._connect()
+            conn = await self._connect(until)
         except BaseException:
             self._free()
             raise
@@ -259,18 +256,16 @@ class Pool:
             raise PoolClosedError
         return conn
 
-    async def _connect(self) -> Connection:
+    async def _connect(self, until: float) -> Connection:
         clock = asyncio.get_running_loop()
-        until = clock.time() + self._connect_seconds
-        pause = BACKOFF_FIRST_SECONDS
-        while True:
+        for pause in pauses(BACKOFF_FIRST_SECONDS, BACKOFF_MAX_SECONDS):
             try:
                 return await self._connect_once(until - clock.time())
             except ABSENT:
                 if self._closed or clock.time() + pause > until:
                     raise
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-            pause = min(pause * 2, BACKOFF_MAX_SECONDS)
+            await asyncio.sleep(pause)
+        raise AssertionError
 
     async def _connect_once(self, seconds: float) -> Connection:
         conn = await asyncpg.connect(

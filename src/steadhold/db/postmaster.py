@@ -49,14 +49,14 @@ def alive(pid: int) -> bool:
 
 
 def serves(pid: int, pgdata: Path) -> bool:
-    """Whether `pid` is a running PostgreSQL process whose data folder is `pgdata`: PostgreSQL works inside its folder."""
+    """Whether `pid` is a running PostgreSQL process on `pgdata`: each of them works inside its data folder."""
     if PROC.joinpath("self").exists():
         try:
             program = (PROC / str(pid) / "comm").read_text().strip()
             return program.startswith("postgres") and (PROC / str(pid) / "cwd").samefile(pgdata)
         except OSError:
             return False
-    said = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    said = subprocess.run(["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
     return "postgres" in said.stdout and f"-D {pgdata}" in said.stdout
 
 
@@ -94,8 +94,9 @@ def _stop(pid: int, pgdata: Path) -> None:
         _send(pid, number)
         if _gone(pid, pgdata, seconds):
             return
-    message = f"PostgreSQL (process {pid}) already runs on {pgdata} and does not stop. Stop it, then start again."
-    raise EmbeddedError(message)
+    raise EmbeddedError(
+        f"PostgreSQL (process {pid}) already runs on {pgdata} and does not stop. Stop it, then start again."
+    )
 
 
 def _send(pid: int, number: signal.Signals) -> None:
