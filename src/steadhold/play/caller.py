@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from steadhold.kit import plan as kit
 from steadhold.kit.plan import Call, Plan
 from steadhold.kit.sql import Item, Sql
+from steadhold.play.orm import named, plain, play_django, play_sqlalchemy, play_sqlalchemy_async
 from steadhold.play.trampoline import arun, run
 
 T = TypeVar("T")
@@ -64,6 +65,22 @@ async def play_psycopg_async(conn: Any, plan: Plan[T]) -> T:
         return await arun(plan, ask)
 
 
+def play_psycopg2(conn: Any, plan: Plan[T]) -> T:
+    """Play on a psycopg2 connection."""
+    import psycopg2.extras
+
+    if conn.autocommit:
+        raise RuntimeError(OUTSIDE)
+    psycopg2.extras.register_uuid(conn_or_curs=conn)
+    with conn.cursor(cursor_factory=psycopg2.extensions.cursor) as cursor:
+
+        def ask(sql: Sql, items: Sequence[Item]) -> Sequence[Sequence[Any]]:
+            cursor.execute(sql.percent, named(sql, items))
+            return [plain(row) for row in cursor.fetchall()] if cursor.description else []
+
+        return run(plan, ask)
+
+
 def _refuse_autocommit(conn: Any) -> None:
     from psycopg.pq import TransactionStatus
 
@@ -75,7 +92,12 @@ PLAYERS: Final[dict[tuple[str, bool], Callable[[Any, Plan[Any]], Any]]] = {
     ("asyncpg", False): play_asyncpg,
     ("psycopg", False): play_psycopg,
     ("psycopg", True): play_psycopg_async,
+    ("psycopg2", False): play_psycopg2,
+    ("sqlalchemy", False): play_sqlalchemy,
+    ("sqlalchemy", True): play_sqlalchemy_async,
+    ("django", False): play_django,
 }
+KINDS: Final = "a connection of psycopg, psycopg2, asyncpg, SQLAlchemy or Django"
 
 
 def player_for(conn: object) -> Callable[[Any, Plan[Any]], Any]:
@@ -84,7 +106,7 @@ def player_for(conn: object) -> Callable[[Any, Plan[Any]], Any]:
         home = base.__module__.partition(".")[0]
         if player := PLAYERS.get((home, base.__name__.startswith("Async"))):
             return player
-    raise TypeError(f"no player for {type(conn).__qualname__}: pass a psycopg or asyncpg connection")
+    raise TypeError(f"no player for {type(conn).__qualname__}: pass {KINDS}")
 
 
 def play(conn: Any, call: Call[T]) -> Any:
