@@ -15,7 +15,7 @@ the row answers. Without `by` the statement is executed once for each item.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -33,16 +33,17 @@ _COMMENT: Final = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 class Sql:
     """One statement, spoken in each driver's dialect.
 
-    `numbered` has `$1`, `percent` has `%(name)s`; `place` is where it stands in the lock order.
+    `numbered` has `$1`, `percent` has `%(name)s`. `place` is where its rank stands in the lock order, and
+    `order` where it stands itself: statements of one rank go in the order of their file.
     """
 
-    __slots__ = ("by", "name", "numbered", "params", "percent", "place", "rank", "shared")
+    __slots__ = ("by", "name", "numbered", "order", "params", "percent", "place", "rank")
 
-    def __init__(self, name: str, text: str, rank: str, by: Sequence[str] = ()) -> None:
+    def __init__(self, name: str, text: str, rank: str, by: Sequence[str] = (), nth: int = 0) -> None:
         self.name, self.rank, self.by = name, rank, tuple(by)
         self.place = ranks.place(rank)
+        self.order = (self.place, nth, name)
         self.params: dict[str, bool] = {m[1]: bool(m[3]) and bool(by) for m in _PARAM.finditer(text)}
-        self.shared = tuple(param for param, column in self.params.items() if not column)
         order = {param: place for place, param in enumerate(self.params, 1)}
         self.numbered = _PARAM.sub(lambda m: f"${order[m[1]]}::{m[2]}{m[3] or ''}", text)
         self.percent = _PARAM.sub(lambda m: f"%({m[1]})s::{m[2]}{m[3] or ''}", text.replace("%", "%%"))
@@ -79,7 +80,7 @@ class Statements:
         except KeyError:
             raise AttributeError(f"no statement is named {name}; there are {sorted(self._found)}") from None
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Sql]:
         return iter(self._found.values())
 
 
@@ -92,12 +93,13 @@ def load(beside: str) -> Statements:
 def parse(text: str, room: str) -> Statements:
     """Read named statements; a missing name, rank or cast is a ValueError that says which."""
     _, *parts = _NAME.split(text)
-    return Statements({name: _one(room, name, body) for name, body in zip(parts[::2], parts[1::2], strict=True)})
+    found = zip(parts[::2], parts[1::2], strict=True)
+    return Statements({name: _one(room, name, body, nth) for nth, (name, body) in enumerate(found)})
 
 
-def _one(room: str, name: str, body: str) -> Sql:
+def _one(room: str, name: str, body: str, nth: int) -> Sql:
     ranked = _RANK.search(body)
     if not ranked:
         raise ValueError(f"{room}.{name}: add a line `-- rank: …` (one of {', '.join(ranks.RANKS)}, read)")
     by = ranked[2].split(", ") if ranked[2] else ()
-    return Sql(f"{room}.{name}", _COMMENT.sub("", body).strip().rstrip(";"), ranked[1], by)
+    return Sql(f"{room}.{name}", _COMMENT.sub("", body).strip().rstrip(";"), ranked[1], by, nth)

@@ -69,7 +69,7 @@ class Flush:
             entry.plan = entry.call.begin()
             self._advance(entry, None)
         while self.waiting:
-            sql = min(self.waiting, key=lambda waiting: waiting.place)
+            sql = min(self.waiting, key=lambda waiting: waiting.order)
             await self._execute(sql, self.waiting.pop(sql))
         self.suspects = ()
 
