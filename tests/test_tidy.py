@@ -48,6 +48,10 @@ PLANTS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {PLANS: "import datetime\nx = datetime.datetime.now(datetime.UTC)\n"},
         {"src/steadhold/kit/ids.py": "import time\nx = time.time_ns()\n"},
     ),
+    "no_new_ids": (
+        {PLANS: "x = ids.new_id()\n"},
+        {"src/steadhold/jobs/loops.py": "x = new_id()\n", PLANS: "def put(workspace, new_id): ...\n"},
+    ),
     "no_sql_clock": (
         {SQL: "-- name: a\nselect now()\n"},
         {HOUSE_SQL: "create function steadhold.clock() as\n'select clock_timestamp()'"},
@@ -127,6 +131,19 @@ def test_a_check_passes_what_is_right(name, tmp_path):
 )
 def test_the_states_check_reads_every_cell(files, tmp_path):
     assert len(list(CHECKS["states"](planted(tmp_path, files)))) == 1
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "MOVES = {State.WAITING: {State.ENDED}, State.ENDED: frozenset()}\n",
+        'MOVES: Final = {"waiting": ENDED, "ended": ()}\n',
+        'MOVES = MappingProxyType({("waiting", "ended"): ("wake", "expire")})\n',
+    ],
+)
+def test_the_states_check_reads_every_form_of_table(moves, tmp_path):
+    found = list(CHECKS["states"](planted(tmp_path, {MODEL: moves, GUIDE: "# Jobs\n"})))
+    assert found == [f"{GUIDE} has no row | state | waker | bound | sweep | for waiting"]
 
 
 def test_an_unknown_statement_is_found(tmp_path):

@@ -14,7 +14,7 @@ CHECKS: Final[dict[str, Check]] = {
     check.__name__: check
     for check in (
         *(shape.short_functions, shape.short_files, shape.room_files, shape.promised),
-        *(shape.no_clock, shape.no_sql_clock),
+        *(shape.no_clock, shape.no_new_ids, shape.no_sql_clock),
         *(statements.sql_names, statements.cast, statements.confined),
         *(documented.limits, documented.codes, documented.known_codes, documented.settings),
         *(documented.metrics, documented.events, documented.states),

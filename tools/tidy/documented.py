@@ -121,24 +121,34 @@ def _rows(page: str) -> Iterator[list[str]]:
             inside = inside and bool(cells)
 
 
-def _moving(tree: Tree, path: str) -> list[str]:
-    """States of the transition table `MOVES` that lead somewhere."""
-    for name, value in assigned(tree.syntax(path)):
-        if name == "MOVES" and isinstance(value, ast.Dict):
-            return [_state(key) for key, to in zip(value.keys, value.values, strict=True) if key and _leads(to)]
-    return []
+def _moving(tree: Tree, path: str) -> set[str]:
+    """States of the transition table `MOVES` that lead somewhere.
+
+    The table reads `{state: {state, …}}` or `{(state, state): causes}`, wrapped in a call or not.
+    """
+    return {
+        _state(key)
+        for name, value in assigned(tree.syntax(path))
+        if name == "MOVES"
+        for table in ast.walk(value)
+        if isinstance(table, ast.Dict)
+        for key, to in zip(table.keys, table.values, strict=True)
+        if key and _leads(to)
+    }
 
 
 def _state(key: ast.expr) -> str:
-    return (
-        key.attr.lower()
-        if isinstance(key, ast.Attribute)
-        else str(getattr(key, "value", getattr(key, "id", ""))).lower()
-    )
+    if isinstance(key, ast.Tuple):
+        return _state(key.elts[0])
+    if isinstance(key, ast.Attribute):
+        return key.attr.lower()
+    return str(getattr(key, "value", getattr(key, "id", ""))).lower()
 
 
 def _leads(to: ast.expr) -> bool:
-    return any(isinstance(node, (ast.Constant, ast.Attribute)) for node in ast.walk(to))
+    """Whether an expression names anything: `set()` and `()` do not."""
+    named = (n for n in ast.walk(to) if isinstance(n, (ast.Constant, ast.Attribute, ast.Name)))
+    return any(getattr(n, "id", None) not in ("set", "frozenset", "tuple") for n in named)
 
 
 def _words(tree: Tree, folder: str) -> set[str]:

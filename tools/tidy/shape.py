@@ -72,6 +72,14 @@ def no_clock(tree: Tree) -> Iterator[str]:
                     yield f"{path}:{call.lineno} calls {name}"
 
 
+def no_new_ids(tree: Tree) -> Iterator[str]:
+    """A room makes no ids: whoever begins a plan passes them in, so that beginning it again makes the same."""
+    for path in tree.python(*tree.rooms()) if tree.rooms() else ():
+        for name, call in calls(tree.syntax(path)):
+            if name.rpartition(".")[2] == "new_id" and not path.endswith("/loops.py"):
+                yield f"{path}:{call.lineno} makes an id"
+
+
 def no_sql_clock(tree: Tree) -> Iterator[str]:
     """SQL asks steadhold.clock(), which tests can move; only that function asks the real clock, once."""
     homes = 0

@@ -113,7 +113,7 @@ def tests_run(tree: Tree) -> Iterator[str]:
 def _tests(tree: Tree) -> Iterator[tuple[str, Function]]:
     for path in tree.python("tests"):
         if path.rpartition("/")[2].startswith("test_"):
-            yield from ((path, node) for node in functions(tree.syntax(path)) if node.name.startswith("test"))
+            yield from ((path, node) for node in functions(tree.syntax(path)) if node.name.startswith("test_"))
 
 
 def _zero(call: ast.Call) -> bool:
