@@ -16,6 +16,24 @@ BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 HEADER_BYTES_MAX: Final = 32 * 1024
 """All header fields of one request together. More is 431, before any of them is read."""
 
+HEADER_FIELDS_MAX: Final = 100
+"""Header fields of one request. More is 431."""
+
+ADDRESS_BYTES_MAX: Final = 8 * 1024
+"""Path and query of one request. More is 414."""
+
+HEADER_SECONDS_MAX: Final = 10
+"""How long the head of a request may take to arrive, and a new connection to say something."""
+
+BODY_SECONDS_MAX: Final = 30
+"""How long a body may take to arrive. More is 408."""
+
+CONNECTIONS_MAX: Final = 4_096
+"""Open connections of one server process; one more is answered 503 and closed."""
+
+CONNECTIONS_PER_ADDRESS_MAX: Final = 1_024
+"""Open connections of one server process from one address; one more is closed at once."""
+
 WAIT_SECONDS_MAX: Final = 30
 """``wait_seconds`` of a long poll."""
 

@@ -15,6 +15,7 @@ from steadhold.kit.plan import Call
 
 T = TypeVar("T")
 Headers: TypeAlias = tuple[tuple[str, str], ...]
+Topic: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Request:
     """One request, parsed as far as all rooms have in common.
 
     `params` are the decoded path parameters, `headers` have lower-case names, `operation` is the inner
-    value of `Idempotency-Key`, `fresh` an id made for this request (a UUIDv7) for what it may create.
+    value of `Idempotency-Key`, `fresh` an id made for this request (a UUIDv7) for what it may create;
+    `path` is the address as it was sent, without its query.
     """
 
     who: Principal
@@ -47,6 +49,8 @@ class Request:
     if_match: Condition
     if_none_match: Condition
     fresh: str
+    method: str = "GET"
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +89,17 @@ Answer: TypeAlias = Reply | Problem
 
 @dataclass(frozen=True, slots=True)
 class Wait(Generic[T]):
-    """Hold the answer back until `ready` says yes of an outcome, a hint on `topic` or a poll asks again.
+    """Hold the answer back until `ready` says yes of an outcome; a hint on a topic, or a poll, asks again.
 
-    When `seconds` are over, the last outcome is rendered as it is.
+    When `seconds` are over, the last outcome is rendered as it is. A topic names no workspace: it is one of
+    the call's. With `alone`, a hint wakes one of the topic's waiters, for those who take what others then miss.
     """
 
     seconds: float
-    topic: tuple[str, ...]
+    topic: Topic
     ready: Callable[[T], bool]
+    also: tuple[Topic, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +108,16 @@ class Ask(Generic[T]):
 
     An outcome is a `Refusal` exactly where `render` makes a `Problem` of it: then no receipt is kept.
     `remember` renders what a receipt keeps, where that may not be all that was sent (secrets).
-    `touches` are the topics whose waiters look again once this has committed.
+    `touches` are the topics whose waiters look again once this has committed. `undo` gives what takes an
+    outcome back, played if the client has gone before its answer.
     """
 
     call: Call[T]
     render: Callable[[T], Answer]
     wait: Wait[T] | None = None
     remember: Callable[[T], Reply] | None = None
-    touches: tuple[tuple[str, ...], ...] = ()
+    touches: tuple[Topic, ...] = ()
+    undo: Callable[[T], Call[Any] | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +129,12 @@ class Route:
     - `optional`: guarded otherwise; a key that is sent is kept;
     - `none`: a reading, or a verb whose row answers for itself.
 
-    `body`: `json` is decoded by the route, `raw` are bytes of any type. `takes` and `gives` are msgspec
-    Structs for the OpenAPI document, `problems` the codes that the route may answer besides the common ones.
+    In `path`, `{id}` is an Id, `{id:uuid}` a UUID, and `{name:path}` the rest of the address, undecided.
+    `body`: `json` is decoded by the route, `raw` are bytes of one of the types in `media`, or of any.
+    `query` are the parameters that it takes, `headers` the fields that it obeys ("if-match", "fence", …): a
+    write refuses a condition or fence that it would ignore. `house` says that it belongs to no workspace.
+    `takes` and `gives` are msgspec Structs for the OpenAPI document, `problems` the codes that the route may answer
+    besides the common ones.
     """
 
     method: Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
@@ -137,3 +150,7 @@ class Route:
     gives: Any = None
     status: int = 200
     problems: tuple[str, ...] = ()
+    query: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    media: tuple[str, ...] = ()
+    house: bool = False

@@ -1,0 +1,80 @@
+"""A body is read while it streams in, and never beyond its limit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from steadhold.kit import limits
+from steadhold.web.ask import Route
+from steadhold.web.problem import stop
+
+Receive: TypeAlias = Callable[[], Awaitable[Any]]
+
+_JSON: Final = ("application/json",)
+
+
+def inspect(route: Route, headers: Mapping[str, str]) -> int:
+    """Refuse by its header fields what must not be read; the most bytes that the body may have."""
+    most = _most(route)
+    length = headers.get("content-length")
+    if length is not None and length.isdecimal() and int(length) > most:
+        stop("too_large", f"The body has {length} bytes; at most {most} are taken here.", bytes_max=most)
+    if headers.get("content-encoding", "identity").lower() not in {"identity", ""}:
+        stop("unsupported_coding", "Send the bytes as they are, without Content-Encoding.")
+    return most
+
+
+def inspect_type(route: Route, headers: Mapping[str, str], body: bytes) -> None:
+    """Refuse a body whose type is not taken; without a body the type says nothing."""
+    if route.body == "none":
+        if body:
+            stop("unexpected_body", "This request says all in its address and header fields; send no body.")
+        return
+    taken = _JSON if route.body == "json" else route.media
+    if not taken or (not body and route.body == "json"):
+        return
+    found = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if found not in taken:
+        said = found or "none"
+        stop("unsupported_media_type", f"Content-Type must be {' or '.join(taken)}; it is {said}.", taken=list(taken))
+
+
+async def read(receive: Receive, most: int) -> bytes:
+    """Read the whole body; stop as soon as it is too large, or ends early."""
+    message = await receive()
+    body = _piece(message, most)
+    if not message.get("more_body"):
+        return body
+    pieces = [body]
+    try:
+        async with asyncio.timeout(limits.BODY_SECONDS_MAX):
+            await _gather(receive, most, pieces)
+    except TimeoutError:
+        stop("request_timeout", f"The body did not arrive within {limits.BODY_SECONDS_MAX} seconds.")
+    return b"".join(pieces)
+
+
+async def _gather(receive: Receive, most: int, pieces: list[bytes]) -> None:
+    left = most - len(pieces[0])
+    more = True
+    while more:
+        message = await receive()
+        pieces.append(_piece(message, left, most))
+        left -= len(pieces[-1])
+        more = message.get("more_body", False)
+
+
+def _piece(message: Any, left: int, most: int | None = None) -> bytes:
+    if message["type"] == "http.disconnect":
+        stop("truncated_body", "The connection ended before the body did.")
+    piece: bytes = message.get("body", b"")
+    if len(piece) > left:
+        most = left if most is None else most
+        stop("too_large", f"The body has more than the {most} bytes that are taken here.", bytes_max=most)
+    return piece
+
+
+def _most(route: Route) -> int:
+    return limits.BODY_BYTES_MAX if route.body_bytes_max is None else route.body_bytes_max

@@ -1,0 +1,78 @@
+"""Every code that a problem may carry. A code is for ever: programs branch on it; docs/errors.md explains it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Next: TypeAlias = Literal["resend", "reread", "wait", "stop"]
+"""What a program does next.
+
+- `resend`: send the same request again, under the same operation id;
+- `reread`: read, decide again, send another request;
+- `wait`: the same, later (`Retry-After` says when, or a change has to come first);
+- `stop`: sending it again changes nothing; a person or another program has to act.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What all problems of one code have in common."""
+
+    status: int
+    next: Next
+    title: str
+
+
+PROBLEMS: Final[dict[str, Kind]] = {
+    # --- the request does not say what it must (400, 405, 408, 413 …) ---
+    "bad_request": Kind(400, "stop", "The request is malformed"),
+    "bad_json": Kind(400, "stop", "The body is not exact JSON"),
+    "bad_member": Kind(400, "stop", "A member of the body is unknown, missing or of the wrong kind"),
+    "bad_name": Kind(400, "stop", "The name breaks the rules of names"),
+    "bad_header": Kind(400, "stop", "A header field is malformed"),
+    "bad_query": Kind(400, "stop", "A query parameter is malformed"),
+    "bad_cursor": Kind(400, "stop", "The cursor is not one that this list gave"),
+    "unknown_parameter": Kind(400, "stop", "The query names a parameter that is not known here"),
+    "unexpected_body": Kind(400, "stop", "This request takes no body"),
+    "truncated_body": Kind(400, "resend", "The body ended early"),
+    "digest_mismatch": Kind(400, "resend", "The body is not the one whose digest was sent"),
+    "key_required": Kind(400, "stop", "An operation id is missing"),
+    "workspace_required": Kind(400, "stop", "An operator's key must name a workspace"),
+    "method_not_allowed": Kind(405, "stop", "The resource does not know this method"),
+    "request_timeout": Kind(408, "resend", "The request took too long to arrive"),
+    "too_large": Kind(413, "stop", "The body is larger than allowed"),
+    "uri_too_long": Kind(414, "stop", "The address is longer than allowed"),
+    "unsupported_media_type": Kind(415, "stop", "The body's type is not one that is taken here"),
+    "unsupported_coding": Kind(415, "stop", "Bodies are taken without content coding"),
+    "range_not_satisfiable": Kind(416, "stop", "The range lies outside of the bytes"),
+    "misdirected_request": Kind(421, "stop", "This server does not answer for this host"),
+    "headers_too_large": Kind(431, "stop", "The header fields are larger than allowed"),
+    # --- who asks ---
+    "no_valid_key": Kind(401, "stop", "No valid key"),
+    "missing_scope": Kind(403, "stop", "The key lacks the scope"),
+    "not_entitled": Kind(403, "stop", "The workspace is not entitled to this"),
+    # --- what is there ---
+    "not_found": Kind(404, "stop", "Not found"),
+    "revision_pruned": Kind(410, "stop", "This revision is not kept any more"),
+    # --- conditions and ownership ---
+    "stale_fence": Kind(409, "stop", "The grant is not current"),
+    "condition_false": Kind(412, "reread", "The condition is false"),
+    "condition_required": Kind(428, "reread", "A condition is needed"),
+    "condition_inexact": Kind(428, "reread", "The condition must name one revision"),
+    # --- operations ---
+    "operation_not_committed": Kind(404, "wait", "The operation has not committed"),
+    "operation_in_flight": Kind(409, "wait", "The operation is still in flight"),
+    "operation_abandoned": Kind(409, "stop", "The operation was abandoned"),
+    "operation_expired": Kind(410, "stop", "The operation's id is older than receipts are kept"),
+    "operation_mismatch": Kind(422, "stop", "The operation's id was used for another request"),
+    "operation_clock": Kind(422, "stop", "The operation's id lies in the future"),
+    # --- how much ---
+    "too_many_requests": Kind(429, "wait", "Too many requests"),
+    "storage_exhausted": Kind(507, "stop", "The workspace's storage is exhausted"),
+    # --- trouble here ---
+    "internal": Kind(500, "stop", "Something unforeseen went wrong here"),
+    "unavailable": Kind(503, "resend", "Not available now; nothing was changed"),
+    "busy": Kind(503, "resend", "What this needs is held by another transaction; nothing was changed"),
+    "outcome_unknown": Kind(503, "resend", "Nobody knows yet whether this took effect"),
+}

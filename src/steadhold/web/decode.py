@@ -1,0 +1,90 @@
+"""A body of JSON, decoded strictly: exact bytes where they are a user's, problems with a pointer elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Final, TypeVar
+
+import msgspec
+
+from steadhold.kit import exact as kit
+from steadhold.web.ask import Problem, Request, Stop
+from steadhold.web.problem import stop
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+# The texts are msgspec's own (< 0.24) and are never shown; tests/web/test_decode.py holds them to these shapes.
+_AT: Final = re.compile(r" - at `(?:key in )?\$(?P<path>.*?)`$")
+_UNKNOWN: Final = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
+_MISSING: Final = re.compile(r"missing required field `(?P<name>.*)`$", re.DOTALL)
+_EXPECTED: Final = re.compile(r"^Expected `(?P<kind>[a-z |]+)`(?P<bound> (?:of length )?(?:[<>]=?|==) [\d.]+)?")
+_STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+_KINDS: Final = {
+    "str": "a string", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "an array",
+    "object": "an object", "null": "null", "datetime": "a time", "uuid": "a UUID",
+}  # fmt: skip
+
+
+def exact(ask: Request) -> bytes:
+    """The whole body as a user's JSON, checked; its bytes are kept as they are."""
+    fault = kit.check(ask.body)
+    if fault:
+        stop("bad_json", f"{fault.why} (byte {fault.position})", position=fault.position)
+    return ask.body
+
+
+def body(ask: Request, into: type[S]) -> S:
+    """Decode the body into a Struct that forbids unknown fields; an empty body reads as an empty object."""
+    raw = exact(ask) if ask.body else b"{}"
+    try:
+        return _decoder(into).decode(raw)
+    except msgspec.ValidationError as error:
+        raise _refused(str(error)) from None
+    except (msgspec.DecodeError, RecursionError):
+        stop("bad_json", "The body is not JSON that can be read.")
+
+
+@functools.cache
+def _decoder(into: type[S]) -> msgspec.json.Decoder[S]:
+    if not into.__struct_config__.forbid_unknown_fields:
+        raise TypeError(f"{into.__name__} takes unknown members silently: give it forbid_unknown_fields=True")
+    return msgspec.json.Decoder(into)
+
+
+def _refused(text: str) -> Stop:
+    """Say in our own words what msgspec found."""
+    at = _AT.search(text)
+    what = text[: at.start()] if at else text
+    where = _pointer(at["path"]) if at else ""
+    if found := _UNKNOWN.search(what):
+        return _at(f"{where}/{_escaped(found['name'])}", "is not known here.")
+    if found := _MISSING.search(what):
+        return _at(f"{where}/{_escaped(found['name'])}", "is missing.")
+    return _at(where, _wanted(what))
+
+
+def _at(pointer: str, what: str) -> Stop:
+    return Stop(Problem("bad_member", f"{pointer or 'The body'} {what}", {"pointer": pointer}))
+
+
+def _wanted(what: str) -> str:
+    found = _EXPECTED.match(what)
+    kinds = found["kind"].split(" | ") if found else []
+    if found and all(kind in _KINDS for kind in kinds):
+        return f"must be {' or '.join(_KINDS[kind] for kind in kinds)}{found['bound'] or ''}."
+    return "has a value that is not taken here."
+
+
+def _pointer(path: str) -> str:
+    """A JSON Pointer (RFC 6901) of msgspec's path; an unnamed index ends it."""
+    pointer = ""
+    for name, index in _STEP.findall(path):
+        if index == "...":
+            break
+        pointer += "/" + (_escaped(name) if name else index)
+    return pointer
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

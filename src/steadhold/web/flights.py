@@ -1,0 +1,48 @@
+"""Requests in flight, and the one timer that ends those that take too long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from steadhold.kit import limits
+
+
+class Flight:
+    """One request: since when it runs, and whether it was ended for being late."""
+
+    __slots__ = ("began", "overdue", "task")
+
+    def __init__(self, task: asyncio.Task[Any] | None, began: float) -> None:
+        self.task, self.began, self.overdue = task, began, False
+
+
+class Flights:
+    """All requests in flight. A timer for each would cost more than most requests; a sweep costs nothing."""
+
+    def __init__(self) -> None:
+        self._flying: dict[Flight, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._flying)
+
+    @contextmanager
+    def flying(self, began: float) -> Iterator[Flight]:
+        """Count a request of the current task."""
+        flight = Flight(asyncio.current_task(), began)
+        self._flying[flight] = None
+        try:
+            yield flight
+        finally:
+            del self._flying[flight]
+
+    def end_overdue(self, now: float, seconds_max: float = limits.REQUEST_SECONDS_MAX) -> int:
+        """End the requests that run longer than allowed; each answers that itself."""
+        late = [flight for flight in self._flying if now - flight.began > seconds_max and not flight.overdue]
+        for flight in late:
+            flight.overdue = True
+            if flight.task:
+                flight.task.cancel()
+        return len(late)

@@ -1,0 +1,132 @@
+"""The header fields and the query of a request, read once for all rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl
+
+from steadhold.kit import fields, ids
+from steadhold.kit.fields import BadTag, Condition, FenceRef, FieldFault
+from steadhold.kit.ids import IdFault
+from steadhold.web.ask import Route
+from steadhold.web.problem import stop
+
+_SINGLE: Final = frozenset({
+    "authorization", "content-encoding", "content-length", "content-type", "host", "idempotency-key", "if-range",
+    "range",
+})  # fmt: skip
+_GUARDS: Final = ("if-match", "if-none-match", "fence")
+_NOTHING: Final[Mapping[str, str]] = {}
+_PARAMETERS_MAX: Final = 32
+
+
+@dataclass(slots=True)
+class Heading:
+    """Header fields by their lower-case names; a field that came in several lines is joined with commas."""
+
+    fields: dict[str, str]
+    repeated: frozenset[str] = frozenset()
+
+    def get(self, name: str) -> str | None:
+        """One field, or None."""
+        return self.fields.get(name)
+
+
+def heading(raw: Iterable[tuple[bytes, bytes]]) -> Heading:
+    """Collect the fields of a request."""
+    found: dict[str, str] = {}
+    repeated: set[str] = set()
+    for key, value in raw:
+        name, text = key.decode("latin-1"), value.decode("latin-1")
+        if name in found:
+            repeated.add(name)
+            text = f"{found[name]}, {text}"
+        found[name] = text
+    return Heading(found, frozenset(repeated)) if repeated else Heading(found)
+
+
+def refuse_repeated(head: Heading) -> None:
+    """Refuse a field that came twice where only one can be meant."""
+    if twice := head.repeated & _SINGLE:
+        name = min(twice)
+        stop("bad_header", f"{name} came more than once, so nobody can tell which is meant.", field=name)
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What a request says to guard itself."""
+
+    operation: str | None
+    fences: tuple[FenceRef, ...]
+    if_match: Condition
+    if_none_match: Condition
+
+
+_UNGUARDED: Final = Guards(None, (), None, None)
+
+
+def guards(route: Route, head: Heading) -> Guards:
+    """Read the operation's id, fences and conditions; refuse those that this route would ignore."""
+    found = head.fields
+    if not any(name in found for name in ("idempotency-key", *_GUARDS)):
+        return _UNGUARDED
+    if route.method != "GET":
+        for name in _GUARDS:
+            if name in found and name not in route.headers:
+                stop("bad_header", f"This request takes no {name}: it would be ignored.", field=name)
+    return Guards(
+        _operation(found.get("idempotency-key")),
+        _fences(found.get("fence")),
+        _condition("If-Match", found.get("if-match")),
+        _condition("If-None-Match", found.get("if-none-match")),
+    )
+
+
+def _operation(text: str | None) -> str | None:
+    key = None if text is None else ids.operation_key(text)
+    if isinstance(key, IdFault):
+        stop("bad_header", f"Idempotency-Key: {key.why}", field="Idempotency-Key")
+    return key
+
+
+def _fences(text: str | None) -> tuple[FenceRef, ...]:
+    refs = fields.fences(text)
+    if isinstance(refs, FieldFault):
+        stop("bad_header", refs.why, field="Fence")
+    return refs
+
+
+def _condition(name: str, text: str | None) -> Condition:
+    found = fields.condition(text)
+    if isinstance(found, BadTag):
+        stop("bad_header", f"{name}: {found.why}", field=name)
+    return found
+
+
+def parameters(raw: bytes) -> Mapping[str, str]:
+    """The query of an address; a name that comes twice, or is not UTF-8, is refused."""
+    if not raw:
+        return _NOTHING
+    try:
+        pairs = parse_qsl(
+            raw.decode("ascii"), keep_blank_values=True, strict_parsing=True, errors="strict",
+            max_num_fields=_PARAMETERS_MAX,
+        )  # fmt: skip
+    except ValueError:
+        stop("bad_query", f"The query must be at most {_PARAMETERS_MAX} pairs of name=value in percent-encoded UTF-8.")
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        stop("bad_query", "A parameter came more than once, so nobody can tell which is meant.", parameter=twice)
+    return found
+
+
+def refuse_unknown(route: Route, query: Mapping[str, str]) -> None:
+    """Refuse a parameter that the route does not take."""
+    for name in query:
+        if name not in route.query:
+            known = f"It takes {', '.join(route.query)}." if route.query else "It takes none."
+            stop("unknown_parameter", f"This request does not take this parameter. {known}", parameter=name)

@@ -1,0 +1,63 @@
+"""An answer that says no: `application/problem+json` (RFC 9457), by a stable code."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
+from steadhold.web.ask import Problem, Stop
+from steadhold.web.codes import PROBLEMS, Kind, Next
+
+__all__ = ["MEDIA_TYPE", "MISSING", "PROBLEMS", "Kind", "Next", "Problem", "Stop", "encode", "page", "refused", "stop"]
+
+MEDIA_TYPE: Final = "application/problem+json"
+MISSING: Final = Problem("not_found", "Nothing that this key may see has this name.")
+"""The one answer for a missing, a foreign and a malformed id."""
+
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def page(code: str) -> str:
+    """Where this server explains a code."""
+    return f"/docs/errors#{code}"
+
+
+def encode(problem: Problem, base: str = "") -> bytes:
+    """The body of a problem. `base` is the public address of the server, or nothing."""
+    kind = PROBLEMS[problem.code]
+    return _ENCODER.encode(
+        {
+            "type": base + page(problem.code),
+            "title": kind.title,
+            "status": kind.status,
+            "detail": problem.detail,
+            "code": problem.code,
+            "next": kind.next,
+            **problem.extras,
+        }
+    )
+
+
+def stop(code: str, detail: str, /, **extras: Any) -> NoReturn:
+    """Answer with this problem at once."""
+    raise Stop(Problem(code, detail, extras))
+
+
+def refused(outcome: StaleFence | RevisionConflict | Missing) -> Problem:
+    """The problem that a refusal shared by many rooms is."""
+    match outcome:
+        case StaleFence(subject):
+            return Problem(
+                "stale_fence", f"The grant of {subject} is not current under the fence you sent.", {"subject": subject}
+            )
+        case RevisionConflict(current):
+            return Problem(
+                "condition_false",
+                "The condition names another revision than the current one; read, and decide again.",
+                {"current_revision": current},
+            )
+        case Missing(last_revision):
+            extras = {} if last_revision is None else {"last_revision": last_revision}
+            return Problem(MISSING.code, MISSING.detail, extras)

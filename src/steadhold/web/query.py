@@ -1,0 +1,80 @@
+"""Parameters of a request's address, each with its own problem."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from steadhold.kit import limits, paths
+from steadhold.kit.page import CursorFault, read_cursor
+from steadhold.web.ask import Problem, Request, Stop
+from steadhold.web.problem import MISSING, stop
+
+_WHOLE: Final = re.compile(r"0|[1-9][0-9]{0,14}")
+_SECONDS: Final = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,6})?")
+
+
+def limit(ask: Request) -> int:
+    """How many items a page holds."""
+    found = whole(ask, "limit", low=1, high=limits.PAGE_ITEMS_MAX)
+    return limits.PAGE_ITEMS_DEFAULT if found is None else found
+
+
+def cursor(ask: Request, of: str, *types: type) -> tuple[Any, ...] | None:
+    """Where a page begins, or None for the first one."""
+    text_ = ask.query.get("cursor")
+    if text_ is None:
+        return None
+    found = read_cursor(of, text_, *types)
+    if isinstance(found, CursorFault):
+        stop("bad_cursor", found.why, parameter="cursor")
+    return found
+
+
+def wait_seconds(ask: Request) -> float:
+    """How long the answer may be held back; 0 when the request does not say."""
+    text_ = ask.query.get("wait_seconds")
+    if text_ is None:
+        return 0.0
+    if not _SECONDS.fullmatch(text_) or float(text_) > limits.WAIT_SECONDS_MAX:
+        stop("bad_query", f"wait_seconds is a number from 0 to {limits.WAIT_SECONDS_MAX}.", parameter="wait_seconds")
+    return float(text_)
+
+
+def whole(ask: Request, name: str, *, low: int = 0, high: int = 999_999_999_999_999) -> int | None:
+    """A whole number within bounds, or None when the request does not say one."""
+    text_ = ask.query.get(name)
+    if text_ is None:
+        return None
+    if not _WHOLE.fullmatch(text_) or not low <= int(text_) <= high:
+        stop("bad_query", f"{name} is a whole number from {low} to {high}.", parameter=name)
+    return int(text_)
+
+
+def text(ask: Request, name: str) -> str | None:
+    """A text, or None when the request does not say one."""
+    return ask.query.get(name)
+
+
+def one_of(ask: Request, name: str, *words: str) -> str | None:
+    """One of some words, or None when the request does not say one."""
+    found = ask.query.get(name)
+    if found is not None and found not in words:
+        stop("bad_query", f"{name} is one of: {', '.join(words)}.", parameter=name)
+    return found
+
+
+def prefix(ask: Request) -> str:
+    """A prefix of paths by whole segments; "" covers all."""
+    found = ask.query.get("prefix", "")
+    if why := paths.prefix_fault(found):
+        stop("bad_query", why, parameter="prefix")
+    return found
+
+
+def path(ask: Request, name: str) -> str:
+    """A Path of the address. What is none cannot exist: a reading answers 404, a write says what is wrong."""
+    found = ask.params[name]
+    if why := paths.path_fault(found):
+        raise Stop(MISSING if ask.method in {"GET", "HEAD"} else Problem("bad_name", why))
+    return found

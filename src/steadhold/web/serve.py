@@ -1,0 +1,242 @@
+"""The doors of all rooms, as one ASGI application: one flow for every request.
+
+Key, scope, rate, size and syntax are tested here, in this order; then the call is played, and in it replay,
+fence, condition and rule. Nothing that goes wrong here shows its inside: it is logged under the request's id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from steadhold.kit.ids import new_id
+from steadhold.kit.plan import Call, Refusal
+from steadhold.web import body as bodies
+from steadhold.web import heading as heads
+from steadhold.web import wire
+from steadhold.web.ask import Answer, Ask, Principal, Problem, Reply, Request, Route, Stop, Wait
+from steadhold.web.auth import Authenticate, bearer, refuse
+from steadhold.web.body import Receive
+from steadhold.web.flights import Flight, Flights
+from steadhold.web.heading import Heading
+from steadhold.web.hold import ClientGone, KeyGone, hold, is_gone
+from steadhold.web.hub import Hub
+from steadhold.web.problem import MISSING, PROBLEMS, stop
+from steadhold.web.router import Router, allowed
+from steadhold.web.wire import Send
+
+T = TypeVar("T")
+Said: TypeAlias = tuple[bytes | str | None, ...]
+"""All that makes a request this request and no other; an operation's fingerprint is made of it."""
+
+_INTERNAL: Final = "This was not foreseen; nothing was committed. The log has more under the request's id."
+
+
+class Play(Protocol):
+    """Plays a call in a transaction of its own, or with others', and answers once that has committed."""
+
+    def __call__(self, call: Call[T], /) -> Awaitable[T]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request that was answered, for whoever counts. `route` is the template, "" where none was found."""
+
+    route: str
+    method: str
+    status: int
+    code: str | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """What the floors above hand down when the server starts."""
+
+    play: Play
+    authenticate: Authenticate
+    permits: Callable[[Principal, str, str | None], bool]
+    receipted: Callable[[Route, Request, Ask[Any], Said], Ask[Any]]
+    trouble: Callable[[Exception], Problem | None]
+    rate: Callable[[Principal], Problem | None] = lambda _: None
+    known: Callable[[str], Awaitable[bool]] | None = None
+    on: Callable[[Seen], None] = lambda _: None
+    alarm: Callable[[Exception, Mapping[str, str]], None] = lambda _error, _facts: None
+    house: str = ""
+    base: str = ""
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One request on its way."""
+
+    scope: Mapping[str, Any]
+    receive: Receive
+    send: Send
+    method: str
+    raw_path: bytes
+    id: str
+    route: Route | None = None
+    operation: str | None = None
+    token: str = ""
+    headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+
+class Doors:
+    """Answers requests to the routes of all rooms."""
+
+    def __init__(self, routes: Iterable[Route], above: Above, *, hub: Hub, flights: Flights) -> None:
+        self.router, self.above, self.hub, self.flights = Router(routes), above, hub, flights
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        turn = _Turn(scope, receive, send, scope["method"], _raw_path(scope), new_id())
+        began = asyncio.get_running_loop().time()
+        with self.flights.flying(began) as flight:
+            answer = await self._answered(turn, flight)
+            if answer is not None:
+                await wire.send(send, answer, tuple(turn.headers), base=self.above.base, head=turn.method == "HEAD")
+        self.above.on(_seen(turn, answer, asyncio.get_running_loop().time() - began))
+
+    async def _answered(self, turn: _Turn, flight: Flight) -> Answer | None:
+        try:
+            return await self._answer(turn)
+        except Stop as stopped:
+            return stopped.problem
+        except ClientGone:
+            return None
+        except asyncio.CancelledError:
+            if not flight.overdue:
+                raise
+            return self._overdue(turn)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged, and never shown
+            return self._troubled(turn, error)
+
+    async def _answer(self, turn: _Turn) -> Answer | None:
+        head = heads.heading(turn.scope["headers"])
+        turn.token = bearer(head)
+        who = await self.above.authenticate(turn.token) or refuse()
+        route, params = self._find(turn)
+        turn.route = route
+        if route.scope and not self.above.permits(who, route.scope, params.get(route.scoped) if route.scoped else None):
+            stop("missing_scope", f"This key lacks the scope {route.scope}.", scope=route.scope)
+        if (limited := self.above.rate(who)) is not None:
+            return limited
+        most = bodies.inspect(route, head.fields)
+        body = await bodies.read(turn.receive, most)
+        bodies.inspect_type(route, head.fields, body)
+        request = await self._request(turn, route, who, params, head, body)
+        asked = route.handle(request)
+        if isinstance(asked, (Reply, Problem)):
+            return asked
+        return await self._play(turn, self._receipted(turn, route, request, asked, head))
+
+    def _find(self, turn: _Turn) -> tuple[Route, dict[str, str]]:
+        found = self.router.find(turn.raw_path)
+        if found is None:
+            raise Stop(MISSING)
+        doors, params = found
+        route = doors.get(turn.method)
+        if route is None:
+            allow = allowed(doors)
+            raise Stop(Problem("method_not_allowed", f"Here are: {allow}.", headers=(("allow", allow),)))
+        return route, params
+
+    async def _request(
+        self, turn: _Turn, route: Route, who: Principal, params: dict[str, str], head: Heading, body: bytes
+    ) -> Request:
+        if head.repeated:
+            heads.refuse_repeated(head)
+        query = heads.parameters(turn.scope["query_string"])
+        workspace, query = await self._workspace(route, who, query)
+        heads.refuse_unknown(route, query)
+        guards = heads.guards(route, head)
+        return Request(
+            who, workspace, params, query, head.fields, body, guards.operation, guards.fences, guards.if_match,
+            guards.if_none_match, turn.id, turn.method, turn.raw_path.decode("latin-1"),
+        )  # fmt: skip
+
+    async def _workspace(self, route: Route, who: Principal, query: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+        named = query.get("workspace")
+        if named is not None:
+            query = {name: value for name, value in query.items() if name != "workspace"}
+        if who.workspace is not None:
+            if named not in {None, who.workspace}:
+                raise Stop(MISSING)
+            return who.workspace, query
+        if route.house:
+            return self.above.house, query
+        if not named:
+            stop("workspace_required", "An operator's key belongs to no workspace: name one by ?workspace=.")
+        if self.above.known is not None and not await self.above.known(named):
+            raise Stop(MISSING)
+        return named, query
+
+    def _receipted(self, turn: _Turn, route: Route, request: Request, asked: Ask[Any], head: Heading) -> Ask[Any]:
+        if route.receipt == "none":
+            return asked
+        if request.operation is None:
+            if route.receipt == "required":
+                stop("key_required", "This makes something new: send an Idempotency-Key, a UUIDv7 at best.")
+            return asked
+        turn.operation = request.operation
+        turn.headers.append(("operation-id", request.operation))
+        target = turn.raw_path + b"?" + turn.scope["query_string"]
+        fields = head.fields
+        guards = (fields.get("if-match"), fields.get("if-none-match"), fields.get("fence"))
+        return self.above.receipted(
+            route, request, asked, (request.who.subject, request.method, target, *guards, request.body)
+        )
+
+    async def _play(self, turn: _Turn, asked: Ask[Any]) -> Answer | None:
+        outcome = await (self._hold(turn, asked, asked.wait) if asked.wait else self.above.play(asked.call))
+        if not isinstance(outcome, Refusal):
+            for topic in asked.touches:
+                self.hub.touch((asked.call.workspace, *topic))
+        if asked.undo and (back := asked.undo(outcome)) and await is_gone(turn.receive):
+            await self.above.play(back)
+            return None
+        return asked.render(outcome)
+
+    async def _hold(self, turn: _Turn, asked: Ask[Any], wait: Wait[Any]) -> Any:
+        async def still_valid() -> bool:
+            return await self.above.authenticate(turn.token) is not None
+
+        try:
+            return await hold(
+                asked, wait, self.hub, play=self.above.play, receive=turn.receive, still_valid=still_valid
+            )
+        except KeyGone:
+            refuse()
+
+    def _overdue(self, turn: _Turn) -> Problem:
+        if turn.method in {"GET", "HEAD"}:
+            return Problem("unavailable", "The answer took too long.", headers=(("retry-after", "1"),))
+        return self._known_by(turn, Problem("outcome_unknown", "The answer took too long; it may have taken effect."))
+
+    def _troubled(self, turn: _Turn, error: Exception) -> Problem:
+        problem = self.above.trouble(error)
+        if problem is not None:
+            return self._known_by(turn, problem)
+        facts = {"request_id": turn.id, "method": turn.method, "route": turn.route.path if turn.route else ""}
+        self.above.alarm(error, facts)
+        return Problem("internal", _INTERNAL, {"request_id": turn.id})
+
+    def _known_by(self, turn: _Turn, problem: Problem) -> Problem:
+        if problem.code != "outcome_unknown" or turn.operation is None:
+            return problem
+        return replace(problem, extras={**problem.extras, "operation_id": turn.operation})
+
+
+def _raw_path(scope: Mapping[str, Any]) -> bytes:
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    root = scope.get("root_path", "").encode()
+    return raw[len(root) :] if root and raw.startswith(root) else raw
+
+
+def _seen(turn: _Turn, answer: Answer | None, seconds: float) -> Seen:
+    code = answer.code if isinstance(answer, Problem) else None
+    status = 499 if answer is None else PROBLEMS[answer.code].status if isinstance(answer, Problem) else answer.status
+    return Seen(turn.route.path if turn.route else "", turn.method, status, code, seconds)
