@@ -21,6 +21,7 @@ MOVES = 'MOVES = {"waiting": {"ended"}, "ended": set()}\n'
 TABLE = (
     "# Jobs\n\n| state | waker | bound | sweep |\n|---|---|---|---|\n| waiting | a signal | until | waits: ended |\n"
 )
+TABLE_SQL = 'create table steadhold.t (\n  workspace text collate "C" not null,\n  primary key (workspace, id)\n);\n'
 SWEEP = "def waits():\n    yield\n"
 LIMITS = {"src/steadhold/kit/limits.py": "NAME_BYTES_MAX: Final = 512\n"}
 PROBLEM = {"src/steadhold/web/problem.py": 'PROBLEMS = {"too_big": Kind(413)}\n'}
@@ -65,6 +66,11 @@ PLANTS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {SQL: "-- name: a\nselect 1\n"},
         {SQL: "-- name: a\nselect :workspace::text\n-- name: b\n-- all workspaces: one query a tick\nselect 1\n"},
     ),
+    "led_by_workspace": (
+        {HOUSE_SQL: TABLE_SQL.replace("(workspace, id)", "(id, workspace)")},
+        {HOUSE_SQL: TABLE_SQL + "create index a on steadhold.t (workspace, at) where at is not null;\n"},
+    ),
+    "enclosed": ({HOUSE_SQL: TABLE_SQL}, {HOUSE_SQL: TABLE_SQL + "select steadhold.enclose('steadhold.t');\n"}),
     "limits": (LIMITS, {**LIMITS, GUIDE: "# Jobs\n\nA name has at most `name_bytes_max` bytes.\n"}),
     "codes": (PROBLEM, {**PROBLEM, "docs/errors.md": "# Errors\n\n`too_big`\n"}),
     "known_codes": (
@@ -144,6 +150,18 @@ def test_the_states_check_reads_every_cell(files, tmp_path):
 def test_the_states_check_reads_every_form_of_table(moves, tmp_path):
     found = list(CHECKS["states"](planted(tmp_path, {MODEL: moves, GUIDE: "# Jobs\n"})))
     assert found == [f"{GUIDE} has no row | state | waker | bound | sweep | for waiting"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        pytest.param("create unique index a on steadhold.t using btree (at);\n", id="an index"),
+        pytest.param("create table steadhold.u (\n  id uuid primary key,\n  at int\n);\n", id="a column's own key"),
+        pytest.param("create table steadhold.u (\n  at int,\n  unique (at)\n);\n", id="a unique constraint"),
+    ],
+)
+def test_every_kind_of_key_is_read(sql, tmp_path):
+    assert len(list(CHECKS["led_by_workspace"](planted(tmp_path, {HOUSE_SQL: TABLE_SQL + sql})))) == 1
 
 
 def test_an_unknown_statement_is_found(tmp_path):

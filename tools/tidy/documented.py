@@ -126,15 +126,9 @@ def _moving(tree: Tree, path: str) -> set[str]:
 
     The table reads `{state: {state, …}}` or `{(state, state): causes}`, wrapped in a call or not.
     """
-    return {
-        _state(key)
-        for name, value in assigned(tree.syntax(path))
-        if name == "MOVES"
-        for table in ast.walk(value)
-        if isinstance(table, ast.Dict)
-        for key, to in zip(table.keys, table.values, strict=True)
-        if key and _leads(to)
-    }
+    tables = (value for name, value in assigned(tree.syntax(path)) if name == "MOVES")
+    outermost = (next((n for n in ast.walk(t) if isinstance(n, ast.Dict)), ast.Dict([], [])) for t in tables)
+    return {_state(key) for d in outermost for key, to in zip(d.keys, d.values, strict=True) if key and _leads(to)}
 
 
 def _state(key: ast.expr) -> str:

@@ -16,6 +16,18 @@ STRING: Final = re.compile(r"'(?:[^']|'')*'")
 UNCAST: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)\b(?!\s*::)")
 EVERYWHERE: Final = re.compile(r"^-- all workspaces: \S", re.MULTILINE)
 
+MIGRATIONS: Final = f"{PACKAGE}/db/migrations"
+TABLE: Final = re.compile(r"create table (?:if not exists )?steadhold\.(\w+) \((.*?)^\)", re.MULTILINE | re.DOTALL)
+TABLE_KEY: Final = re.compile(
+    r"(?:primary key|unique) \((\w+)|^\s*(\w+) [^(,]*?\b(?:primary key|unique)\b(?! \()", re.MULTILINE
+)
+INDEX: Final = re.compile(r"create (?:unique )?index (?:if not exists )?\w+ on steadhold\.(\w+)(?: using \w+)? \((\w+)")
+ENCLOSED: Final = re.compile(r"'steadhold\.(\w+)'")
+OF_ALL: Final = {
+    "house": "one row about the whole database",
+    "key_places": "says which workspace a key belongs to, before any is known",
+}
+
 
 def statements(tree: Tree, path: str) -> list[tuple[str, str]]:
     """Names and texts of one file's statements."""
@@ -54,3 +66,24 @@ def confined(tree: Tree) -> Iterator[str]:
         for name, text in statements(tree, path):
             if ":workspace::text" not in text and not EVERYWHERE.search(text):
                 yield f"{path}: {name} names no :workspace::text; if it must not, say `-- all workspaces: why`"
+
+
+def led_by_workspace(tree: Tree) -> Iterator[str]:
+    """The workspace leads every key and index, so the schema can be spread by it."""
+    for path in tree.under(MIGRATIONS, ends=".sql"):
+        text = COMMENT.sub("", tree.text(path))
+        keys = [(table, m[1] or m[2]) for table, body in TABLE.findall(text) for m in TABLE_KEY.finditer(body)]
+        for table, first in (*keys, *INDEX.findall(text)):
+            if first != "workspace" and table not in OF_ALL:
+                yield f"{path}: a key or index of {table} begins with {first}, not with its workspace"
+
+
+def enclosed(tree: Tree) -> Iterator[str]:
+    """Row security confines every table to one workspace."""
+    paths = tree.under(MIGRATIONS, ends=".sql")
+    calls = [part for p in paths for part in COMMENT.sub("", tree.text(p)).split(";") if "steadhold.enclose(" in part]
+    walled = {name for part in calls for name in ENCLOSED.findall(part)}
+    for path in paths:
+        for table, _ in TABLE.findall(COMMENT.sub("", tree.text(path))):
+            if table not in walled and table != "house":
+                yield f"{path}: {table} is not enclosed: select steadhold.enclose('steadhold.{table}')"
