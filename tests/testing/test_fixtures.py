@@ -27,7 +27,9 @@ def test_conn_commits_nothing(database, conn, workspace):
         assert other.execute("select revisions_kept from steadhold.workspaces").fetchone() == (10,)
     conn.rollback()
     conn.execute("select set_config('steadhold.workspace', %s, false)", (workspace,))
-    assert conn.execute("select revisions_kept from steadhold.workspaces where workspace = %s", (workspace,)).fetchone() == (10,)
+    assert conn.execute(
+        "select revisions_kept from steadhold.workspaces where workspace = %s", (workspace,)
+    ).fetchone() == (10,)
 
 
 async def test_aconn_is_the_application_in_its_workspace(aconn, workspace):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias
 
 import psycopg
@@ -16,6 +16,12 @@ from steadhold.play.trampoline import run
 
 Turn: TypeAlias = "Plan[Any] | Call[Any] | Callable[[Any], Plan[Any] | Call[Any]]"
 """One transaction: a plan, a call, or a function of the outcome of the turn before."""
+
+
+def _plan(turn: Turn, before: object) -> Plan[Any]:
+    if isinstance(turn, Generator):
+        return turn
+    return turn.begin() if isinstance(turn, Call) else _plan(turn(before), before)
 
 
 class _Abandoned(BaseException):
@@ -52,6 +58,7 @@ class Actor:
         """Open the first transaction and stop before its first statement."""
         self._thread = threading.Thread(target=self._play, args=(workspace, turns), name=self.name, daemon=True)
         self._thread.start()
+        self._rest.wait()
 
     def move(self) -> None:
         """Let it take one step. It is at rest again when the step is done, unless a lock holds it up."""
@@ -78,7 +85,7 @@ class Actor:
                 self.outcome = self._turn(workspace, turn)
         except _Abandoned:
             self.conn.rollback()
-        except Exception as error:  # whatever a plan raises is its outcome, for the explorer to judge
+        except Exception as error:  # noqa: BLE001  # whatever a plan raises is its outcome, for the explorer to judge
             self.outcome = error
             self.conn.rollback()
         finally:
@@ -86,9 +93,7 @@ class Actor:
             self._rest.set()
 
     def _turn(self, workspace: str, turn: Turn) -> Any:
-        if not isinstance(turn, Call) and callable(turn):
-            turn = turn(self.outcome)
-        plan = turn.begin() if isinstance(turn, Call) else turn
+        plan = _plan(turn, self.outcome)
         self.conn.execute(opening(workspace, lock_timeout_ms=0).encode())
         with psycopg.RawCursor(self.conn, row_factory=tuple_row) as cursor:
             outcome = run(plan, lambda sql, items: self._ask(cursor, sql, items))

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 

@@ -84,7 +84,9 @@ def explore(
         waiting: list[list[str]] = [[]]
         while waiting:
             if seen.interleavings == limit:
-                raise Incomplete(f"{limit} schedules ran and more wait, which proves nothing: raise limit, or race less")
+                raise Incomplete(
+                    f"{limit} schedules ran and more wait, which proves nothing: raise limit, or race less"
+                )
             waiting += play(waiting.pop())
         return seen
 
@@ -98,4 +100,5 @@ def _connections(
         conns = {name: stack.enter_context(database.connect()) for name in names}
         for conn in conns.values():
             conn.execute("set deadlock_timeout = '20ms'")
+        stack.enter_context(database.clock.watched())
         yield watch, stack.enter_context(database.connect()), conns

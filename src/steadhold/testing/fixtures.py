@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import os
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 
 from steadhold.play.single import opening
+from steadhold.testing import explorer
 from steadhold.testing.clock import Clock
 from steadhold.testing.database import Database, copied
+from steadhold.testing.explorer import Explored
 from steadhold.testing.run import joined
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def conn(database: Database, workspace: str) -> Iterator[psycopg.Connection[Any]
 
 
 @pytest.fixture
-async def aconn(dsn: str, workspace: str, anyio_backend: str) -> AsyncIterator[asyncpg.Connection[Any]]:
+async def aconn(dsn: str, workspace: str) -> AsyncIterator[asyncpg.Connection[Any]]:
     """An asyncpg connection inside a transaction of the application in `workspace`; it is rolled back."""
     import asyncpg
 
@@ -87,3 +89,9 @@ def committed(database: Database, workspace: str) -> Iterator[psycopg.Connection
     """
     with database.enter(workspace) as made:
         yield made
+
+
+@pytest.fixture
+def explore(database: Database) -> Callable[..., Explored]:
+    """`steadhold.testing.explore` on this test process's own database."""
+    return functools.partial(explorer.explore, database)

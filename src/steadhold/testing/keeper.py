@@ -25,7 +25,7 @@ def main(home: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prefix = f"steadhold_test_{home.name.rpartition('-')[2][:12]}"
     with _server(home) as dsn:
-        run = Run(dsn, prefix)
+        run = Run(dsn, prefix, os.getpid())
         make_template(run)
         tell(home, run)
         _say_so()
@@ -64,7 +64,7 @@ def _wait_until_alone(home: Path) -> list[int]:
 
 def _drop_all(run: Run) -> None:
     """Leave a server that is not ours as it was found."""
-    if "STEADHOLD_TEST_DSN" not in os.environ:
+    if not os.environ.get("STEADHOLD_TEST_DSN"):
         return
     with psycopg.connect(run.dsn, autocommit=True) as conn:
         ours = conn.execute("select datname from pg_database where starts_with(datname, %s)", (run.prefix,))

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -25,10 +25,14 @@ _KEEPERS: Final[list[subprocess.Popen[str]]] = []
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The URL of an administrator, and the beginning of the names of this run's databases."""
+    """A server that stands for a test run."""
 
     dsn: str
+    """The URL of an administrator."""
     prefix: str
+    """How the names of this run's databases begin."""
+    keeper: int
+    """The process that keeps it."""
 
     @property
     def template(self) -> str:
@@ -56,7 +60,7 @@ def joined(run_id: str) -> Iterator[Run]:
 def tell(home: Path, run: Run) -> None:
     """Let others find a run that stands."""
     half = home / "run.new"
-    half.write_text(json.dumps({"dsn": run.dsn, "prefix": run.prefix}))
+    half.write_text(json.dumps(asdict(run)))
     half.rename(home / "run.json")
 
 

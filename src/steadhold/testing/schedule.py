@@ -8,8 +8,8 @@ from typing import Any, Final, Generic, TypeVar
 
 import psycopg
 
-from steadhold.kit.plan import Call
 from steadhold.testing.actors import Actor, Turn
+from steadhold.testing.database import ENTER
 from steadhold.testing.scene import Line, Part, Race, Scene, Stage, Violation, broken
 from steadhold.testing.watch import Watch
 
@@ -68,8 +68,7 @@ class Schedule(Generic[F]):
         return passed_by
 
     def _set(self, stage: Stage) -> Scene[F]:
-        entering = "select set_config('role', 'steadhold_app', false), set_config('steadhold.workspace', %s, false)"
-        stage.conn.execute(entering, (stage.workspace,))
+        stage.conn.execute(ENTER, (stage.workspace,))
         with stage.conn.transaction():
             facts = self.race.setup(stage)
         return Scene(stage.workspace, stage.conn, facts)
@@ -77,7 +76,6 @@ class Schedule(Generic[F]):
     def _begin(self) -> None:
         for name, part in self.race.actors.items():
             self.actors[name].begin(self.scene.workspace, turns(part, self.scene))
-        self._settle()
 
     def _choices(self) -> list[str]:
         return [name for name, actor in self.actors.items() if actor.movable] + self._clock_choices()
@@ -169,6 +167,4 @@ class Schedule(Generic[F]):
 def turns(part: Part[F], scene: Scene[F]) -> Sequence[Turn]:
     """Ask an actor's part what it does; one turn is a list of one."""
     done = part(scene)
-    if isinstance(done, Sequence):
-        return done
-    return [done] if isinstance(done, Call) else [done]
+    return done if isinstance(done, Sequence) else [done]
