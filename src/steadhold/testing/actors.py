@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import psycopg
@@ -19,9 +19,8 @@ Turn: TypeAlias = "Plan[Any] | Call[Any] | Callable[[Any], Plan[Any] | Call[Any]
 
 
 def _plan(turn: Turn, before: object) -> Plan[Any]:
-    if isinstance(turn, Generator):
-        return turn
-    return turn.begin() if isinstance(turn, Call) else _plan(turn(before), before)
+    made = turn(before) if callable(turn) else turn
+    return made.begin() if isinstance(made, Call) else made
 
 
 class _Abandoned(BaseException):
