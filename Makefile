@@ -35,8 +35,8 @@ fmt: setup ## format the code
 	$(BIN)/ruff format
 
 lint: setup ## style, types, floors and tidiness
-	@failed=0; for check in "ruff check" "ruff format --check" "basedpyright" "lint-imports --no-logo" \
-	  "python -m pytest -q -n 0 tests/test_tidy.py tests/test_laws.py"; do \
+	@failed=0; for check in "ruff check --output-format concise" "ruff format --check --output-format concise" "basedpyright" "lint-imports --no-logo" \
+	  "python -m pytest -q --tb=short -n 0 tests/test_tidy.py tests/test_laws.py"; do \
 	  echo "$$check"; $(BIN)/$$check || failed=1; \
 	done; exit $$failed
 
