@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -205,45 +204,58 @@ class Embedded:
 
     def _supervise(self) -> None:
         pause = BACKOFF_FIRST_SECONDS
-        first = True
-        while (child := self._spawn()) is not None:
-            was_ready = self._watch(child)
-            code = child.wait()
-            with self._turn:
-                self._ready, self._child = False, None
-                if self._stopping:
-                    return
-                if first and not was_ready:
-                    message = f"PostgreSQL ended (code {code}) before it was ready. It wrote:\n{self._folder.tail()}"
-                    self._failure = EmbeddedError(message)
-                    self._turn.notify_all()
-                    return
+        proven = False
+        while True:
+            try:
+                was_ready, said = self._live()
+            except (OSError, EmbeddedError) as error:
+                was_ready, said = False, f"PostgreSQL could not be run: {error}"
+            if self._stopping:
+                return
+            if not proven and not was_ready:
+                self._fail(f"{said}. It wrote:\n{self._folder.tail()}")
+                return
+            proven = True
             pause = BACKOFF_FIRST_SECONDS if was_ready else min(pause * 2, BACKOFF_MAX_SECONDS)
-            first = False
-            self._on(f"PostgreSQL ended (code {code}); starting it again in {pause:g} s.")
+            self._on(f"{said}; starting it again in {pause:g} s.")
             self._rest(pause)
+
+    def _live(self) -> tuple[bool, str]:
+        """One life of PostgreSQL, from start to reaped: whether it was ready, and how it ended."""
+        child = self._spawn()
+        was_ready = child is not None and self._watch(child)
+        code = child.wait() if child is not None else 0
+        with self._turn:
+            self._ready, self._child = False, None
+        if code != 0:
+            postmaster.clear(self._folder.pgdata)  # its own children may outlive it by a moment
+        return was_ready, f"PostgreSQL ended (code {code})"
+
+    def _fail(self, said: str) -> None:
+        with self._turn:
+            self._failure = EmbeddedError(said)
+            self._turn.notify_all()
 
     def _rest(self, seconds: float) -> None:
         with self._turn:
             self._turn.wait_for(lambda: self._stopping, seconds)
-        postmaster.clear(self._folder.pgdata)
 
     def _spawn(self) -> subprocess.Popen[bytes] | None:
-        account = self._folder.account
-        uid, gid = (account.uid, account.gid) if account.lent else (-1, -1)
-        launcher = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(uid), str(gid)]
         with self._turn, self._folder.log.open("ab") as log:
             if self._stopping:
                 return None
             # Its own session, so that Ctrl-C in a terminal reaches the server first and PostgreSQL through it.
-            self._child = subprocess.Popen(
-                [*launcher, json.dumps(self._environment), *self._command()],
+            start = partial(
+                subprocess.Popen[bytes],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd="/",
                 start_new_session=True,
             )
+            account = self._folder.account
+            uid, gid = (account.uid, account.gid) if account.lent else (-1, -1)
+            self._child = launch.child(start, uid, gid, self._environment, self._command())
             return self._child
 
     def _command(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import asyncpg
 from steadhold.db.migrate import Standing, standing
 
 CLOCK_ROUNDS = 5
+HELD_SECONDS = 2.0
 
 SETTINGS = ("fsync", "full_page_writes", "synchronous_commit", "idle_in_transaction_session_timeout")
 
@@ -143,17 +145,17 @@ async def _pooler(dsn: str, connect_seconds: float) -> Pooler:
 
 
 async def _compare(one: asyncpg.Connection[Any], two: asyncpg.Connection[Any]) -> Pooler:
-    mark = "set steadhold.probe = 'seen'; select pg_backend_pid()"
-    await one.execute(mark)
+    mark = uuid.uuid4().hex  # a pooler's backend may still show the mark of an earlier look
+    second = None
     try:
+        await one.execute(f"set steadhold.probe = '{mark}'")
         statement = await one.prepare("select pg_backend_pid()")
         first = await statement.fetchval()
         async with two.transaction():
-            leaks = await two.fetchval("select current_setting('steadhold.probe', true)") == "seen"
+            leaks = await two.fetchval("select current_setting('steadhold.probe', true)") == mark
             held = await two.fetchval("select pg_backend_pid()")
-            second = await statement.fetchval()
-        return Pooler(second != first or held == first, leaks, keeps_statements=True)
+            with contextlib.suppress(TimeoutError):  # a pooler with one backend, which is held
+                second = await statement.fetchval(timeout=HELD_SECONDS)
+        return Pooler(held == first or second != first, leaks, keeps_statements=True)
     except (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError):
         return Pooler(transactions=True, leaks=False, keeps_statements=False)
-    finally:
-        await one.execute("reset steadhold.probe")

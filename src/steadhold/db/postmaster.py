@@ -19,7 +19,7 @@ IMMEDIATE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class PidFile:
-    """`postmaster.pid`: who wrote it, where its socket is, and whether it said ready."""
+    """`postmaster.pid`: who wrote it, where its socket is, and whether it said ready (on a standby: standby)."""
 
     pid: int
     socket_dir: str
@@ -34,7 +34,7 @@ def read(pgdata: Path) -> PidFile | None:
     except (OSError, ValueError, IndexError):
         return None
     lines += [""] * (8 - len(lines))
-    return PidFile(pid, lines[4].strip(), lines[7].strip() == "ready")
+    return PidFile(pid, lines[4].strip(), lines[7].strip() in {"ready", "standby"})
 
 
 def alive(pid: int) -> bool:
