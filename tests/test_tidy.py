@@ -22,6 +22,12 @@ TABLE = (
     "# Jobs\n\n| state | waker | bound | sweep |\n|---|---|---|---|\n| waiting | a signal | until | waits: ended |\n"
 )
 TABLE_SQL = 'create table steadhold.t (\n  workspace text collate "C" not null,\n  primary key (workspace, id)\n);\n'
+WANTED = {
+    "pyproject.toml": """
+        project = { name = "a", dependencies = ["click>=8"], optional-dependencies = { server = ["asyncpg"] } }
+        dependency-groups = { dev = ["a[server]"] }
+    """
+}
 SWEEP = "def waits():\n    yield\n"
 LIMITS = {"src/steadhold/kit/limits.py": "NAME_BYTES_MAX: Final = 512\n"}
 PROBLEM = {"src/steadhold/web/problem.py": 'PROBLEMS = {"too_big": Kind(413)}\n'}
@@ -94,6 +100,10 @@ PLANTS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "tests_wait": (
         {"tests/test_a.py": "import time\n\ndef test_a():\n    time.sleep(1)\n"},
         {"tests/test_a.py": "import asyncio\n\nasync def test_a():\n    await asyncio.sleep(0)\n"},
+    ),
+    "locked": (
+        {**WANTED, "requirements.lock": "click==7.1 \\\n    --hash=sha256:0\nasyncpg==0.31\n"},
+        {**WANTED, "requirements.lock": "click==8.1 \\\n    --hash=sha256:0\nasyncpg==0.31\n"},
     ),
     "tests_run": (
         {"tests/test_a.py": "@pytest.mark.xfail\ndef test_a():\n    assert 0\n"},

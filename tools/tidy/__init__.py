@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tools.tidy import documented, shape, statements, words
+from tools.tidy import documented, lock, shape, statements, words
 from tools.tidy.tree import Tree
 
 Check = Callable[[Tree], Iterator[str]]
@@ -21,5 +21,6 @@ CHECKS: Final[dict[str, Check]] = {
         *(documented.metrics, documented.events, documented.states),
         *(words.vague_names, words.plain_prose, words.nothing_left, words.no_machine, words.no_hosts),
         *(words.one_title, words.tests_prove, words.tests_wait, words.tests_run),
+        lock.locked,
     )
 }
