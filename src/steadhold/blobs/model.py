@@ -1,0 +1,20 @@
+"""Bytes are known by their digest."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from steadhold.kit.plan import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class NoBytes(Refusal):
+    """No bytes of this SHA-256 are stored in the workspace."""
+
+    digest: bytes
+
+
+def digest_of(data: bytes) -> bytes:
+    """Compute the SHA-256 by which bytes are known."""
+    return hashlib.sha256(data).digest()

@@ -1,0 +1,157 @@
+"""Events, the heads that others wait for, and the waits."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from steadhold.kit.plan import Refusal
+
+KEPT_SECONDS: Final = 3 * 86_400
+"""How long a published event is kept, unless the server is set otherwise (contracts: retention)."""
+
+OURS: Final = ("job:", "approval:", "effect:", "schedule:", "inbox:", "webhook:", "lock:")
+"""Aggregates whose ids begin so take events from their own room alone."""
+
+_IDS: Final = uuid.UUID("0d1a7c9e-52c4-5a36-9f0e-6a6b3f8f5e11")
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event to be written down. `data` are exact bytes (at most `event_data_bytes_max`), or `data_ref` names them.
+
+    `event_id` None: it follows from the aggregate and its revision. `causation_id` is the event that led to it.
+    """
+
+    type: str
+    data: bytes | None = None
+    data_ref: str | None = None
+    schema_version: int = 1
+    correlation_id: str | None = None
+    causation_id: str | None = None
+    event_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event as it is kept; it never changes. The fields are the columns of its row."""
+
+    aggregate_id: str
+    aggregate_revision: int
+    event_id: str
+    schema_version: int
+    occurred_at: datetime
+    type: str
+    data_ref: str
+    data: bytes | None
+    correlation_id: str | None
+    causation_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Events of an aggregate in the order of their revisions."""
+
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventsPruned(Refusal):
+    """What was asked for is past its window (410). None: so is everything else."""
+
+    first_retained_revision: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """Where an aggregate stands. `owner` is the grant that an append needs, or None."""
+
+    aggregate_id: str
+    aggregate_type: str | None
+    revision: int
+    state: str | None
+    owner: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """The aggregate stands at `revision`, that of the last event; `event_ids` in order."""
+
+    revision: int
+    event_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedId(Refusal):
+    """Only a room of the house appends to an aggregate of this name (422)."""
+
+    aggregate_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventTaken(Refusal):
+    """Another event has this id (409)."""
+
+    event_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionConflict(Refusal):
+    """The aggregate is not in the state that the transition leaves (409)."""
+
+    state: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a subject stands: its room's revision and state, whether it can still change, and whose it is.
+
+    The fields are the columns of its row.
+    """
+
+    subject: str
+    revision: int
+    state: str
+    open: bool
+    of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a job waits for: `subject` (None: only for time), at most `until`. `what` comes back as it was given."""
+
+    job_id: str
+    stage: str
+    subject: str | None
+    until: datetime | None
+    what: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A wait that is over: its subject changed (`happened`), or its time is up. The fields are columns of its row."""
+
+    job_id: str
+    subject: str | None
+    stage: str
+    until: datetime | None
+    happened: bool
+    what: bytes
+
+
+def event_id(workspace: str, aggregate_id: str, revision: int) -> str:
+    """Name the event of an aggregate's revision: the same in every process, and never that of another."""
+    return str(uuid.uuid5(_IDS, f"{workspace}/{aggregate_id}/{revision}"))
+
+
+def data_ref(name: str, data: bytes) -> str:
+    """Refer to the inline data of an event."""
+    return f"event:{name}#sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def is_ours(aggregate_id: str) -> bool:
+    """Whether only a room of the house may append to this aggregate."""
+    return aggregate_id.startswith(OURS)

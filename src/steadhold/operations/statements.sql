@@ -1,0 +1,75 @@
+-- name: claim
+-- rank: operations by key
+-- Takes keys. Whoever finds a key being taken waits here for the other's end: its commit makes this a replay, its
+-- rollback makes this the first. Of several items with one key the first wins.
+-- A UUIDv7 says when it was made (born_ms). Its age is tested before, so that nothing is written for one that is
+-- refused, and again once the row is ours: a purge may have removed its receipt while we waited.
+with i as materialized (
+  select key, fingerprint, born_ms, n,
+    coalesce(to_timestamp(born_ms / 1000.0) > steadhold.clock() + make_interval(secs => :ahead_seconds::float8), false) as early,
+    coalesce(to_timestamp(born_ms / 1000.0) < steadhold.clock() - make_interval(secs => :kept_seconds::float8), false) as late
+  from unnest(:key::text[], :fingerprint::bytea[], :born_ms::bigint[]) with ordinality as i(key, fingerprint, born_ms, n)
+), first as materialized (
+  select distinct on (key) key, fingerprint, n from i where not early and not late order by key, n
+), mine as (
+  insert into steadhold.claims as c (workspace, key, fingerprint)
+  select :workspace::text, key, fingerprint from first order by key
+  on conflict (workspace, key) do nothing
+  returning c.key
+)
+select i.n, mine.key is not null and i.n = first.n, i.early,
+  i.late or coalesce(to_timestamp(i.born_ms / 1000.0) < steadhold.clock() - make_interval(secs => :kept_seconds::float8), false),
+  steadhold.clock()
+from i left join first using (key) left join mine using (key)
+
+-- name: recall
+-- rank: read by key
+-- What is known of claimed keys. A claim without a receipt can only be of this very transaction.
+select i.n, c.fingerprint, r.key, r.abandoned, r.kind, r.scope, r.scoped, r.subject, r.status, r.body, r.content_type,
+  r.headers, r.resource, r.revision, r.fence, r.committed_at
+from unnest(:key::text[]) with ordinality as i(key, n)
+join steadhold.claims c on c.workspace = :workspace::text and c.key = i.key
+left join steadhold.receipts r on r.workspace = :workspace::text and r.key = i.key
+
+-- name: seal
+-- rank: receipts by key
+-- Keeps what an operation did, beside its effect.
+insert into steadhold.receipts (workspace, key, abandoned, kind, scope, scoped, subject, status, body, content_type,
+  headers, resource, revision, fence, committed_at)
+select :workspace::text, key, abandoned, kind, scope, scoped, subject, status, body, content_type, headers, resource,
+  revision, fence, steadhold.clock()
+from unnest(:key::text[], :abandoned::bool[], :kind::text[], :scope::text[], :scoped::text[], :subject::text[],
+    :status::int[], :body::bytea[], :content_type::text[], :headers::bytea[], :resource::text[], :revision::bigint[],
+    :fence::bigint[])
+  with ordinality as i(key, abandoned, kind, scope, scoped, subject, status, body, content_type, headers, resource,
+    revision, fence, n)
+order by n
+
+-- name: free
+-- rank: receipts by key
+-- Takes back this transaction's own claims: it waits for nobody, so it may come last.
+delete from steadhold.claims c
+using unnest(:key::text[]) with ordinality as i(key, n)
+where c.workspace = :workspace::text and c.key = i.key
+
+-- name: look
+-- rank: read
+-- The database's clock, and the receipt if there is one.
+select steadhold.clock(), r.key, r.abandoned, r.kind, r.scope, r.scoped, r.subject, r.status, r.body, r.content_type,
+  r.headers, r.resource, r.revision, r.fence, r.committed_at
+from (select :key::text) as i(key)
+left join steadhold.receipts r on r.workspace = :workspace::text and r.key = i.key
+
+-- name: list
+-- rank: read
+select r.key, r.abandoned, r.kind, r.scope, r.scoped, r.subject, r.status, r.body, r.content_type,
+  r.headers, r.resource, r.revision, r.fence, r.committed_at
+from steadhold.receipts r
+where r.workspace = :workspace::text and r.key > :after::text
+order by r.key
+limit :limit::bigint
+
+-- name: purge
+-- rank: read
+-- Removes receipts with their claims; what somebody else is removing is passed over, so it waits for nobody.
+select steadhold.purge_operations(:workspace::text, :kept_seconds::float8, :limit::bigint)
