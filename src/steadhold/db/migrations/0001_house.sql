@@ -39,9 +39,10 @@ create function steadhold.clock() returns timestamptz
   as 'select pg_catalog.clock_timestamp()';
 
 -- A second wall: a query that forgets its workspace sees nothing. Every table of every room is enclosed.
--- The owner gets a door of its own, for functions that must look over all workspaces at once (what is due?):
--- they are declared `security definer set steadhold.workspace = '*'`. The application role has no such door,
--- and no workspace can be called `*`. Two policies rather than one with `or`, so that requests pay for one test.
+-- Functions that must look over all workspaces at once (what is due?) are declared `security definer`: in them the
+-- current user is the owner, while the session's role is still the application's. That is the owner's door; an owner
+-- who merely connects is confined like everybody. (A setting of the function's own cannot be the sign: only a
+-- superuser may declare one.) Two policies rather than one with `or`, so that requests pay for one test.
 create function steadhold.enclose(t regclass) returns void language plpgsql as $$
 begin
   execute format('alter table %s enable row level security', t);
@@ -49,8 +50,8 @@ begin
   execute format(
     'create policy confined on %s using (workspace = current_setting(''steadhold.workspace'', true))', t);
   execute format(
-    'create policy everywhere on %s to %I using (current_setting(''steadhold.workspace'', true) = ''*'')',
-    t, current_user);
+    'create policy everywhere on %s to %I'
+    ' using (current_setting(''role'') = ''steadhold_app'' or session_user <> current_user)', t, current_user);
 end $$;
 revoke all on function steadhold.enclose(regclass) from public;
 
@@ -165,7 +166,6 @@ grant select, insert, update on steadhold.workspaces to steadhold_app;
 create function steadhold.due() returns table (workspace text, duty text)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
-  set steadhold.workspace = '*'
   as $$ select null::text, null::text where false $$;
 revoke all on function steadhold.due() from public;
 grant execute on function steadhold.due() to steadhold_app;

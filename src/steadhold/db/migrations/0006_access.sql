@@ -101,7 +101,6 @@ create function steadhold.find_key(wanted text)
     created_at timestamptz, expires_at timestamptz, last_used_at timestamptz, old_secret_until timestamptz)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
-  set steadhold.workspace = '*'
   as $$
   select t.workspace, t.state = 'active', k.hash, k.old_hash,
     extract(epoch from t.expires_at - steadhold.clock())::float8,
@@ -124,7 +123,6 @@ create function steadhold.workspaces_after(past text, most bigint)
   returns table (workspace text, created_at timestamptz)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
-  set steadhold.workspace = '*'
   as $$
   select w.workspace, w.created_at from steadhold.workspaces w where w.workspace > past order by w.workspace limit most
 $$;
@@ -141,7 +139,6 @@ create function steadhold.used(wanted text) returns table (what text, amount big
 create function steadhold.due_access() returns table (workspace text, duty text)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
-  set steadhold.workspace = '*'
   as $$
   select distinct k.workspace, 'access.keys' from steadhold.keys k
   where k.state = 'active' and k.sweep_at <= (select steadhold.clock())

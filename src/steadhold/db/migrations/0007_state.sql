@@ -33,7 +33,6 @@ grant select, insert, delete on steadhold.state_revisions to steadhold_app;
 create function steadhold.due_state() returns table (workspace text, duty text)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
-  set steadhold.workspace = '*'
   as $$
   select w.workspace, 'state.tombstones' from steadhold.workspaces w
   where exists (
