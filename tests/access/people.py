@@ -1,0 +1,33 @@
+"""Whom the tests of access know: keys, their makers, and what was recorded of them."""
+
+from __future__ import annotations
+
+from steadhold import access
+from steadhold.access import plans
+from steadhold.access.model import Actor
+from steadhold.access.token import Token, key_id_of, secret_of
+from steadhold.kit.ids import new_id
+
+NOBODY = Actor("nobody", None)
+
+
+def a_token(random=bytes(range(32)), env="live"):
+    return Token(env, key_id_of(new_id()), secret_of(random))
+
+
+def a_name():
+    return f"w{key_id_of(new_id()).lower()}"
+
+
+def make(conn, workspace, by, *, subject="robot", kind="service", scopes=("state:read",), seconds=None, token=None):
+    token = token or a_token()
+    wanted = {"subject": subject, "kind": kind, "scopes": scopes, "expires_in_seconds": seconds}
+    return access.make_key(conn, workspace, token.key_id, token.hash, **wanted, by=by)
+
+
+def find(conn, workspace, key_id):
+    return plans.find_key(conn, workspace, key_id)
+
+
+def trail(conn, workspace, **wanted):
+    return [(row.subject, row.key_id, row.kind, row.resource) for row in access.trail(conn, workspace, 100, **wanted)]
