@@ -116,14 +116,11 @@ create function steadhold.check_house(known_incarnation bigint, known_lsn pg_lsn
   as $$
 declare
   h steadhold.house;
-  here_system bigint := (select system_identifier from pg_control_system());
-  here_timeline text := substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8);
-  here_lsn pg_lsn := pg_current_wal_lsn();
 begin
   select * into strict h from steadhold.house;
-  if steadhold.lost(h, here_system, here_timeline, here_lsn, known_incarnation, known_lsn) then
+  if steadhold.lost(h, known_incarnation, known_lsn) then
     select * into strict h from steadhold.house for update;
-    if steadhold.lost(h, here_system, here_timeline, here_lsn, known_incarnation, known_lsn) then
+    if steadhold.lost(h, known_incarnation, known_lsn) then
       perform steadhold.begin_incarnation(known_incarnation);
     end if;
     select * into strict h from steadhold.house;
@@ -136,19 +133,19 @@ end $$;
 revoke all on function steadhold.check_house(bigint, pg_lsn) from public;
 grant execute on function steadhold.check_house(bigint, pg_lsn) to steadhold_app;
 
-create function steadhold.lost(
-    h steadhold.house, here_system bigint, here_timeline text, here_lsn pg_lsn,
-    known_incarnation bigint, known_lsn pg_lsn)
-  returns boolean language sql immutable
+-- The position is read here, after the row was: one read before waiting for the lock would lie behind the row's.
+create function steadhold.lost(h steadhold.house, known_incarnation bigint, known_lsn pg_lsn)
+  returns boolean language sql volatile
   set search_path = pg_catalog, pg_temp
   as $$
-  select h.system_identifier <> here_system
-    or h.timeline <> here_timeline
-    or here_lsn < h.lsn_seen
+  select h.system_identifier <> c.system_identifier
+    or h.timeline <> substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+    or pg_current_wal_lsn() < h.lsn_seen
     or h.incarnation < known_incarnation
-    or (h.incarnation = known_incarnation and here_lsn < known_lsn)
+    or (h.incarnation = known_incarnation and pg_current_wal_lsn() < known_lsn)
+  from pg_control_system() c
 $$;
-revoke all on function steadhold.lost(steadhold.house, bigint, text, pg_lsn, bigint, pg_lsn) from public;
+revoke all on function steadhold.lost(steadhold.house, bigint, pg_lsn) from public;
 
 -- A workspace is named by its name; nothing of it has another identity.
 -- `revision_floor`: no revision at or below it is issued; purging a tombstone raises it.
