@@ -137,10 +137,10 @@ def test_entitlements_are_created_once(explore):
     assert explore(setup=planted, actors={"one": put(1), "other": put(2)}, always=always).waits
 
 
-def test_a_workspace_is_founded_once(explore):
+def test_a_workspace_is_founded_once(explore, database):
     def unfounded(stage):
-        with stage.conn.transaction():
-            stage.conn.execute("delete from steadhold.workspaces where workspace = %s", (stage.workspace,))
+        with database.connect() as owner:
+            owner.execute("delete from steadhold.workspaces where workspace = %s", (stage.workspace,))
         return {"one": a_token(), "other": a_token()}
 
     def found(name):
