@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from steadhold.kit.ids import uuid7_ms
 from steadhold.kit.plan import Refusal
 
 T = TypeVar("T")
@@ -17,6 +17,9 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 KEPT_SECONDS: Final = 7 * 86_400
 """How long a receipt is kept, unless the server is set otherwise (contracts: retention)."""
+
+ADMIN: Final = "operations:admin"
+"""The scope that may read and list every receipt."""
 
 ABANDONED: Final = b""
 """The fingerprint of a claim that was made to abandon its key: no request has it."""
@@ -42,8 +45,8 @@ class Sealed:
 class Receipt:
     """What became of an operation. It never changes.
 
-    `scope` is what its verb needed and `scoped` the name that a scope's prefix applies to; both are empty
-    where it was abandoned, and in the library form. The fields are the columns of its row.
+    `scope` is what its verb needed and `scoped` the name that a scope's prefix applies to; it is empty where any
+    key will do, as where the operation was abandoned. The fields are the columns of its row.
     """
 
     key: str
@@ -161,6 +164,27 @@ class Known:
     receipt: Receipt | None
 
 
+@dataclass(frozen=True, slots=True)
+class OutOfScope(Refusal):
+    """The receipt is of a verb that the asker's key may not do (403)."""
+
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look found: the receipt, or whether the id is older than what is kept."""
+
+    server_time: datetime
+    late: bool
+    row: tuple[Any, ...]
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """The receipt, if there is one."""
+        return None if self.row[0] is None else Receipt(*self.row)
+
+
 def judge(
     key: str, fingerprint: bytes, known: Known
 ) -> Replayed | OperationMismatch | OperationAbandoned | InFlightHere:
@@ -174,10 +198,9 @@ def judge(
     return Replayed(known.receipt)
 
 
-def outlived(key: str, server_time: datetime, kept_seconds: float) -> bool:
-    """Whether a key says that it was made before everything that is still kept. An opaque key says nothing."""
-    born_ms = uuid7_ms(key)
-    return born_ms is not None and born_ms / 1000 < server_time.timestamp() - kept_seconds
+def may_act(scopes: Sequence[str]) -> bool:
+    """Whether a key with these scopes may do more than read: then an unknown id may be one of its own."""
+    return any(scope.split(":")[1:2] != ["read"] for scope in scopes)
 
 
 def fingerprint(*parts: bytes | str | None) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgspec
@@ -14,10 +13,12 @@ from steadhold.kit.plan import Call, Operation, Plan, Refusal, maybe, one, opera
 from steadhold.kit.sql import load
 from steadhold.operations.model import (
     ABANDONED,
+    ADMIN,
     KEPT_SECONDS,
     Claim,
     InFlightHere,
     Known,
+    Looked,
     NotCommitted,
     OperationClock,
     OperationExpired,
@@ -26,7 +27,6 @@ from steadhold.operations.model import (
     Unplayed,
     judge,
     known,
-    outlived,
     write_headers,
 )
 
@@ -81,7 +81,7 @@ def _kept(outcome: object) -> Sealed:
 def _once(workspace: str, key: str, fingerprint: bytes, call: Call[Any]) -> Plan[Any]:
     if call.workspace != workspace:
         raise ValueError(f"the operation is of workspace {workspace!r} and the call of {call.workspace!r}: name one")
-    return receipted(call, key=key, fingerprint=fingerprint, seal=_kept).begin()
+    return receipted(call, key=key, fingerprint=fingerprint, seal=_kept, scope=ADMIN).begin()
 
 
 _ONCE: Operation[[str, bytes, Call[Any]], Any] = operation(_once)
@@ -108,10 +108,10 @@ def look(
     workspace: str, key: str, *, kept_seconds: float = KEPT_SECONDS
 ) -> Plan[Receipt | NotCommitted | OperationExpired]:
     """Read what became of an operation. `NotCommitted`: it may still be in flight, unless you abandon it."""
-    server_time, found = yield from one(SQL.look, _looked, workspace=workspace, key=key)
-    if found is not None:
-        return found
-    return OperationExpired(key, server_time) if outlived(key, server_time, kept_seconds) else NotCommitted(key)
+    looked = yield from _look(workspace, key, kept_seconds)
+    if looked.receipt is not None:
+        return looked.receipt
+    return OperationExpired(key, looked.server_time) if looked.late else NotCommitted(key)
 
 
 @operation
@@ -129,8 +129,7 @@ def abandon(
         return told
     who = {"kind": "operations.abandon", "scope": "", "scoped": "", "subject": subject}
     yield from _seal(workspace, key, Sealed(200), abandoned=True, **who)
-    _, found = yield from one(SQL.look, _looked, workspace=workspace, key=key)
-    return found or InFlightHere(key)
+    return (yield from _look(workspace, key, kept_seconds)).receipt or InFlightHere(key)
 
 
 @operation
@@ -147,8 +146,16 @@ def purge(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) -> 
     They stay as much longer as an id may lie ahead of the clock: so an id that is not yet refused for its age
     still has its receipt.
     """
-    kept = kept_seconds + OPERATION_AHEAD_SECONDS_MAX
-    return (yield from one(SQL.purge, int, workspace=workspace, kept_seconds=kept, limit=limit))
+    return (
+        yield from one(
+            SQL.purge,
+            int,
+            workspace=workspace,
+            kept_seconds=kept_seconds,
+            ahead_seconds=OPERATION_AHEAD_SECONDS_MAX,
+            limit=limit,
+        )
+    )
 
 
 def _claim(
@@ -195,5 +202,10 @@ def _seal(workspace: str, key: str, sealed: Sealed, *, abandoned: bool, **who: s
     )
 
 
-def _looked(server_time: datetime, key: str | None, *rest: Any) -> tuple[datetime, Receipt | None]:
-    return server_time, None if key is None else Receipt(key, *rest)
+def _look(workspace: str, key: str, kept_seconds: float) -> Plan[Looked]:
+    born_ms = uuid7_ms(key)
+    return (yield from one(SQL.look, _looked, workspace=workspace, key=key, born_ms=born_ms, kept_seconds=kept_seconds))
+
+
+def _looked(*row: Any) -> Looked:
+    return Looked(row[0], row[1], row[2:])

@@ -5,22 +5,25 @@
 -- A UUIDv7 says when it was made (born_ms). Its age is tested before, so that nothing is written for one that is
 -- refused, and again once the row is ours: a purge may have removed its receipt while we waited.
 with i as materialized (
-  select key, fingerprint, born_ms, n,
-    coalesce(to_timestamp(born_ms / 1000.0) > steadhold.clock() + make_interval(secs => :ahead_seconds::float8), false) as early,
-    coalesce(to_timestamp(born_ms / 1000.0) < steadhold.clock() - make_interval(secs => :kept_seconds::float8), false) as late
+  select key, fingerprint, to_timestamp(born_ms / 1000.0) as born_at, n
   from unnest(:key::text[], :fingerprint::bytea[], :born_ms::bigint[]) with ordinality as i(key, fingerprint, born_ms, n)
+), aged as materialized (
+  select i.*,
+    coalesce(born_at > steadhold.clock() + make_interval(secs => :ahead_seconds::float8), false) as early,
+    coalesce(born_at < greatest(steadhold.clock() - make_interval(secs => :kept_seconds::float8),
+      (select h.purged_before from steadhold.receipt_horizons h where h.workspace = :workspace::text)), false) as late
+  from i
 ), first as materialized (
-  select distinct on (key) key, fingerprint, n from i where not early and not late order by key, n
+  select distinct on (key) key, fingerprint, n from aged where not early and not late order by key, n
 ), mine as (
   insert into steadhold.claims as c (workspace, key, fingerprint)
   select :workspace::text, key, fingerprint from first order by key
   on conflict (workspace, key) do nothing
   returning c.key
 )
-select i.n, mine.key is not null and i.n = first.n, i.early,
-  i.late or coalesce(to_timestamp(i.born_ms / 1000.0) < steadhold.clock() - make_interval(secs => :kept_seconds::float8), false),
-  steadhold.clock()
-from i left join first using (key) left join mine using (key)
+select a.n, mine.key is not null and a.n = first.n, a.early,
+  a.late or coalesce(a.born_at < steadhold.clock() - make_interval(secs => :kept_seconds::float8), false), steadhold.clock()
+from aged a left join first using (key) left join mine using (key)
 
 -- name: recall
 -- rank: read by key
@@ -54,10 +57,13 @@ where c.workspace = :workspace::text and c.key = i.key
 
 -- name: look
 -- rank: read
--- The database's clock, and the receipt if there is one.
-select steadhold.clock(), r.key, r.abandoned, r.kind, r.scope, r.scoped, r.subject, r.status, r.body, r.content_type,
+-- The database's clock, whether an id made at that time is older than what is kept, and the receipt if there is one.
+select steadhold.clock(),
+  coalesce(i.born_at < greatest(steadhold.clock() - make_interval(secs => :kept_seconds::float8),
+    (select h.purged_before from steadhold.receipt_horizons h where h.workspace = :workspace::text)), false),
+  r.key, r.abandoned, r.kind, r.scope, r.scoped, r.subject, r.status, r.body, r.content_type,
   r.headers, r.resource, r.revision, r.fence, r.committed_at
-from (select :key::text) as i(key)
+from (select :key::text, to_timestamp(:born_ms::bigint / 1000.0)) as i(key, born_at)
 left join steadhold.receipts r on r.workspace = :workspace::text and r.key = i.key
 
 -- name: list
@@ -72,4 +78,4 @@ limit :limit::bigint
 -- name: purge
 -- rank: read
 -- Removes receipts with their claims; what somebody else is removing is passed over, so it waits for nobody.
-select steadhold.purge_operations(:workspace::text, :kept_seconds::float8, :limit::bigint)
+select steadhold.purge_operations(:workspace::text, :kept_seconds::float8, :ahead_seconds::float8, :limit::bigint)

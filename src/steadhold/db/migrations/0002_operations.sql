@@ -31,7 +31,14 @@ create table steadhold.receipts (
 
 create index receipts_by_age on steadhold.receipts (workspace, committed_at);
 
-select steadhold.enclose('steadhold.claims'), steadhold.enclose('steadhold.receipts');
+-- How far receipts were purged: no id that says it is older is ever executed, whatever window is set by then.
+create table steadhold.receipt_horizons (
+  workspace text collate "C" not null primary key,
+  purged_before timestamptz not null
+) with (fillfactor = 50);
+
+select steadhold.enclose('steadhold.claims'), steadhold.enclose('steadhold.receipts'),
+  steadhold.enclose('steadhold.receipt_horizons');
 
 -- A refusal takes back its own claim. Nobody takes back one that has a receipt, the owner neither.
 create policy sealed_stays on steadhold.claims as restrictive for delete using (
@@ -40,17 +47,20 @@ create policy sealed_stays on steadhold.claims as restrictive for delete using (
 
 grant select, insert, delete on steadhold.claims to steadhold_app;
 grant select, insert on steadhold.receipts to steadhold_app;
+grant select on steadhold.receipt_horizons to steadhold_app;
 
 -- Retention is the one thing that removes receipts, and the application's role may not: it asks this function,
 -- which removes nothing but what is older than it is told, in the caller's own workspace, and never younger than a
 -- day. A second role would need a second login, or a switch that any leaked connection could make as well.
 -- Receipts go first: a claim may only go once it has none, and the second statement sees that.
-create function steadhold.purge_operations(of_workspace text, kept_seconds float8, batch bigint) returns bigint
+-- An id may lie `ahead_seconds` ahead of the clock, so a receipt stays that much longer than its id counts as new.
+create function steadhold.purge_operations(
+    of_workspace text, kept_seconds float8, ahead_seconds float8, batch bigint) returns bigint
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp
   as $$
 declare
-  until timestamptz := steadhold.clock() - make_interval(secs => greatest(kept_seconds, 86400));
+  before timestamptz := steadhold.clock() - make_interval(secs => greatest(kept_seconds, 86400));
   gone text[];
 begin
   if of_workspace is distinct from current_setting('steadhold.workspace', true) then
@@ -58,17 +68,22 @@ begin
   end if;
   with old as materialized (
     select r.key from steadhold.receipts r
-    where r.workspace = of_workspace and r.committed_at < until
+    where r.workspace = of_workspace and r.committed_at < before - make_interval(secs => ahead_seconds)
     order by r.committed_at limit batch for update skip locked
   ), deleted as (
     delete from steadhold.receipts r using old where r.workspace = of_workspace and r.key = old.key returning r.key
   )
   select array_agg(key order by key collate "C") into gone from deleted;
+  if gone is null then
+    return 0;
+  end if;
   delete from steadhold.claims c where c.workspace = of_workspace and c.key = any(gone);
-  return coalesce(cardinality(gone), 0);
+  insert into steadhold.receipt_horizons as h (workspace, purged_before) values (of_workspace, before)
+  on conflict (workspace) do update set purged_before = greatest(h.purged_before, excluded.purged_before);
+  return cardinality(gone);
 end $$;
-revoke all on function steadhold.purge_operations(text, float8, bigint) from public;
-grant execute on function steadhold.purge_operations(text, float8, bigint) to steadhold_app;
+revoke all on function steadhold.purge_operations(text, float8, float8, bigint) from public;
+grant execute on function steadhold.purge_operations(text, float8, float8, bigint) to steadhold_app;
 
 -- The window is a setting of the server, which says it here before it asks; without one it is seven days.
 create function steadhold.due_operations() returns table (workspace text, duty text)

@@ -1,0 +1,164 @@
+"""The doors of operations: what became of one, and an end to the ones that nobody knows of."""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime, timedelta
+
+import msgspec
+
+from steadhold.kit.page import page
+from steadhold.kit.plan import Call, Plan
+from steadhold.operations.model import (
+    ADMIN,
+    KEPT_SECONDS,
+    InFlightHere,
+    NotCommitted,
+    OperationClock,
+    OperationExpired,
+    OutOfScope,
+    Receipt,
+    may_act,
+)
+from steadhold.operations.plans import abandon, look, receipts
+from steadhold.web import query, reply
+from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route, Wait
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of an operation. `result` is the first answer's body, `result_base64` where that was no JSON."""
+
+    operation_id: str
+    state: str
+    kind: str
+    resource: str | None
+    revision: int | msgspec.UnsetType = msgspec.UNSET
+    fence: int | msgspec.UnsetType = msgspec.UNSET
+    status: int
+    result: msgspec.Raw | None
+    result_base64: str | msgspec.UnsetType = msgspec.UNSET
+    committed_at: reply.Instant
+    expires_at: reply.Instant
+
+
+def get(ask: Request) -> Ask[Receipt | NotCommitted | OperationExpired | OutOfScope]:
+    """Read what became of an operation, or wait until it has committed."""
+    key, seconds = ask.params["id"], query.wait_seconds(ask)
+    inner = look.call(ask.workspace, key)
+
+    def plan() -> Plan[Receipt | NotCommitted | OperationExpired | OutOfScope]:
+        found = yield from inner.begin()
+        return _seen(ask, found) if isinstance(found, Receipt) else found
+
+    call = Call(plan, ask.workspace, inner.name)
+    wait = Wait[Receipt | NotCommitted | OperationExpired | OutOfScope](seconds, ("operations", key), _ended)
+    return Ask(call, _render, wait if seconds else None)
+
+
+def give_up(
+    ask: Request,
+) -> Ask[Receipt | OperationExpired | OperationClock | InFlightHere | OutOfScope] | Problem:
+    """Abandon an operation, or learn that it has committed."""
+    if not may_act(ask.who.scopes):
+        return Problem("missing_scope", "A key that may only read has no operation to abandon.", {"scope": ADMIN})
+    inner = abandon.call(ask.workspace, ask.params["id"], subject=ask.who.subject)
+
+    def plan() -> Plan[Receipt | OperationExpired | OperationClock | InFlightHere | OutOfScope]:
+        found = yield from inner.begin()
+        return _seen(ask, found) if isinstance(found, Receipt) else found
+
+    return Ask(Call(plan, ask.workspace, inner.name), _render, touches=(("operations", ask.params["id"]),))
+
+
+def browse(ask: Request) -> Ask[list[Receipt]]:
+    """List operations by id."""
+    limit = query.limit(ask)
+    (after,) = query.cursor(ask, "operations", str) or ("",)
+
+    def render(found: list[Receipt]) -> Reply:
+        return reply.listing(ask, page(found, limit, "operations", lambda r: (r.key,)), _operation)
+
+    return Ask(receipts.call(ask.workspace, after, limit + 1), render)
+
+
+def _seen(ask: Request, receipt: Receipt) -> Receipt | OutOfScope:
+    """Show a receipt to whoever may do what it tells of."""
+    if not receipt.scope or ask.permits(ADMIN, None) or ask.permits(receipt.scope, receipt.scoped or None):
+        return receipt
+    return OutOfScope(receipt.scope)
+
+
+def _ended(outcome: object) -> bool:
+    return not isinstance(outcome, NotCommitted)
+
+
+def _render(
+    outcome: Receipt | NotCommitted | OperationExpired | OperationClock | InFlightHere | OutOfScope,
+) -> Answer:
+    match outcome:
+        case Receipt():
+            return reply.json(_operation(outcome))
+        case NotCommitted():
+            detail = "Nothing has committed under this id; it may still be in flight. Abandon it to know for certain."
+            return Problem("operation_not_committed", detail, headers=(("retry-after", "1"),))
+        case OperationExpired(server_time=at):
+            return _timed("operation_expired", "Receipts of that age are gone: read what it would have changed.", at)
+        case OperationClock(server_time=at):
+            return _timed("operation_clock", "The id says that it was made in the future; set the clock.", at)
+        case InFlightHere():
+            return Problem("operation_in_flight", "It is still in flight; ask again.", headers=(("retry-after", "1"),))
+        case OutOfScope(scope):
+            return Problem("missing_scope", f"This receipt needs the scope {scope}, or {ADMIN}.", {"scope": scope})
+
+
+def _timed(code: str, detail: str, at: datetime) -> Problem:
+    return Problem(code, detail, {"server_time": reply.instant(at)})
+
+
+def _operation(receipt: Receipt) -> Operation:
+    is_json = receipt.content_type == "application/json"
+    return Operation(
+        operation_id=receipt.key,
+        state=receipt.state,
+        kind=receipt.kind,
+        resource=receipt.resource,
+        revision=msgspec.UNSET if receipt.revision is None else receipt.revision,
+        fence=msgspec.UNSET if receipt.fence is None else receipt.fence,
+        status=receipt.status,
+        result=msgspec.Raw(receipt.body) if receipt.body and is_json else None,
+        result_base64=msgspec.UNSET if is_json else base64.b64encode(receipt.body).decode(),
+        committed_at=reply.instant(receipt.committed_at),
+        expires_at=reply.instant(receipt.committed_at + timedelta(seconds=KEPT_SECONDS)),
+    )
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET",
+        "/v1/operations/{id}",
+        get,
+        "",
+        "What became of an operation",
+        gives=Operation,
+        query=("wait_seconds",),
+        problems=("operation_not_committed", "operation_expired", "missing_scope"),
+    ),
+    Route(
+        "POST",
+        "/v1/operations/{id}/abandon",
+        give_up,
+        "",
+        "Make sure that an operation never takes effect, or learn that it has",
+        gives=Operation,
+        problems=("operation_expired", "operation_clock", "operation_in_flight", "missing_scope"),
+    ),
+    Route(
+        "GET",
+        "/v1/operations",
+        browse,
+        ADMIN,
+        "Operations, by id",
+        gives=Operation,
+        query=("limit", "cursor"),
+    ),
+)
