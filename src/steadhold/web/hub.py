@@ -48,21 +48,24 @@ class Hub:
 
     def __init__(self) -> None:
         self._waiters: dict[Key, dict[Hint, None]] = {}
+        self._hints: set[Hint] = set()
         self.stopping = False
 
     def __len__(self) -> int:
-        return len({hint for hints in self._waiters.values() for hint in hints})
+        return len(self._hints)
 
     @contextmanager
     def waiting(self, keys: Iterable[Key], *, alone: bool) -> Iterator[Hint]:
         """Be woken by any of these keys for as long as this is open."""
         hint = Hint(alone=alone)
         keys = tuple(keys)
+        self._hints.add(hint)
         for key in keys:
             self._waiters.setdefault(key, {})[hint] = None
         try:
             yield hint
         finally:
+            self._hints.discard(hint)
             for key in keys:
                 hints = self._waiters[key]
                 del hints[hint]
@@ -81,6 +84,5 @@ class Hub:
     def stop(self) -> None:
         """The server is going: wake everyone, for the last time."""
         self.stopping = True
-        for hints in self._waiters.values():
-            for hint in hints:
-                hint.wake()
+        for hint in self._hints:
+            hint.wake()

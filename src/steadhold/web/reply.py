@@ -48,7 +48,7 @@ def json(
     return Reply(status, _ENCODER.encode(value), headers=headers, revision=revision, resource=resource, fence=fence)
 
 
-def no_content(*, revision: int | None = None, resource: str | None = None) -> Reply:
+def no_content(revision: int | None = None, *, resource: str | None = None) -> Reply:
     """Answer 204: it is done, and there is nothing to tell."""
     return Reply(204, revision=revision, resource=resource)
 

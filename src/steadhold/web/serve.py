@@ -53,7 +53,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """What the floors above hand down when the server starts."""
+    """What the floors above hand down when the server starts.
+
+    `trouble` says which exceptions are expected and what they mean, `alarm` logs the others. `known` tells
+    whether there is a workspace, `forget` that a key was touched (topic `("keys", id)`). `house` is the
+    workspace of routes that belong to none, `base` the address under which the server is known outside.
+    """
 
     play: Play
     authenticate: Authenticate
@@ -62,6 +67,7 @@ class Above:
     trouble: Callable[[Exception], Problem | None]
     rate: Callable[[Principal], Problem | None] = lambda _: None
     known: Callable[[str], Awaitable[bool]] | None = None
+    forget: Callable[[str], None] = lambda _: None
     on: Callable[[Seen], None] = lambda _: None
     alarm: Callable[[Exception, Mapping[str, str]], None] = lambda _error, _facts: None
     house: str = ""
@@ -193,12 +199,17 @@ class Doors:
     async def _play(self, turn: _Turn, asked: Ask[Any]) -> Answer | None:
         outcome = await (self._hold(turn, asked, asked.wait) if asked.wait else self.above.play(asked.call))
         if not isinstance(outcome, Refusal):
-            for topic in asked.touches:
-                self.hub.touch((asked.call.workspace, *topic))
+            self._touch(asked)
         if asked.undo and (back := asked.undo(outcome)) and await is_gone(turn.receive):
             await self.above.play(back)
             return None
         return asked.render(outcome)
+
+    def _touch(self, asked: Ask[Any]) -> None:
+        for topic in asked.touches:
+            self.hub.touch((asked.call.workspace, *topic))
+            if topic[0] == "keys":
+                self.above.forget(topic[1])
 
     async def _hold(self, turn: _Turn, asked: Ask[Any], wait: Wait[Any]) -> Any:
         async def still_valid() -> bool:

@@ -24,7 +24,7 @@ async def send(sender: Send, answer: Answer, more: Headers = (), *, base: str = 
     if status not in {204, 304}:
         fields.append((b"content-length", b"%d" % len(body)))
     for name, value in (*answer.headers, *more):
-        fields.append((name.encode("latin-1"), value.encode("latin-1")))
+        fields.append((name.lower().encode("latin-1"), value.encode("latin-1")))
     await sender({"type": "http.response.start", "status": status, "headers": fields})
     await sender({"type": "http.response.body", "body": b"" if head else body})
 

@@ -1,0 +1,43 @@
+"""What this server can do and how far: told without a key, so that a client can adapt before it has one."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Any, Final
+
+import msgspec
+
+from steadhold.db.pool import Pool
+from steadhold.kit import limits
+from steadhold.server import rooms
+from steadhold.server.retention import ORDERS, RETRIES_SECONDS
+from steadhold.server.settings import Retention, Settings
+
+VERSION: Final = metadata.version("steadhold")
+
+
+def capabilities(settings: Settings, pool: Pool) -> dict[str, Any]:
+    """Versions, limits, windows and orders of retention, the incarnation, and what each room adds."""
+    house = pool.house.house
+    return {
+        "name": "steadhold",
+        "version": VERSION,
+        "api_versions": ["v1"],
+        "rooms": sorted({route.path.split("/")[2].partition(":")[0] for route in rooms.routes()}),
+        "limits": limits.ALL,
+        "retention": _retention(settings.retention),
+        "incarnation": None if house is None else house.incarnation,
+        "inbox_epochs": "rotate_with_incarnation",
+        "allowed_ports": [],
+        "waits": [],
+        "item_kinds": [],
+        **rooms.facts(),
+    }
+
+
+def _retention(retention: Retention) -> dict[str, Any]:
+    return {
+        **msgspec.structs.asdict(retention),
+        "client_retries_seconds": RETRIES_SECONDS,
+        "orders": [{"longer": order.longer, "at_least": list(order.shorter), "why": order.why} for order in ORDERS],
+    }

@@ -1,0 +1,161 @@
+"""What a server runs on, opened together and closed together: database, pool, player, keys, doors, loops."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+
+from steadhold import access
+from steadhold.access.authenticate import Keyring, permits
+from steadhold.db.embedded import Embedded
+from steadhold.db.folder import default_data_dir
+from steadhold.db.migrate import migrate
+from steadhold.db.pool import Pool
+from steadhold.kit.duty import Duty
+from steadhold.play.lockstep import Lockstep
+from steadhold.play.single import Single
+from steadhold.server import rooms
+from steadhold.server.health import Health
+from steadhold.server.loops import TICK_SECONDS, Duties, due_of, forever
+from steadhold.server.receipts import receipted
+from steadhold.server.settings import Settings
+from steadhold.server.tallies import Tallies
+from steadhold.server.trouble import trouble
+from steadhold.web.ask import Route
+from steadhold.web.flights import Flights
+from steadhold.web.hub import Hub
+from steadhold.web.serve import Above, Doors
+
+log: Final = structlog.get_logger("steadhold.server")
+
+OVERDUE_SECONDS: Final = 1.0
+NOTE_SECONDS: Final = 5.0
+
+
+@dataclass(slots=True)
+class Engine:
+    """The parts of a running server."""
+
+    dsn: str
+    pool: Pool
+    player: Lockstep | Single
+    keyring: Keyring
+    doors: Doors
+    hub: Hub
+    flights: Flights
+    health: Health
+    tallies: Tallies
+
+
+def alarm(error: Exception, facts: Mapping[str, str]) -> None:
+    """Log what was not foreseen, with all that helps to find it; nobody else is shown this."""
+    log.error("unforeseen", exc_info=error, **facts)
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings, *, routes: Iterable[Route] | None = None, duties: Iterable[Duty] | None = None
+) -> AsyncIterator[Engine]:
+    """Open all parts, let loops run, and close all again. `routes` and `duties`: None for those of all rooms.
+
+    Raises a DatabaseError, whose message says what to do, when the database cannot be used as it is.
+    """
+    async with AsyncExitStack() as stack:
+        dsn = settings.database_url or await _embedded(stack, settings)
+        if settings.migrate or not settings.database_url:
+            await migrate(dsn)
+        pool = Pool(dsn, size=settings.pool_size, statements=settings.prepared_statements)
+        await stack.enter_async_context(pool)
+        async with pool.connection():
+            pass  # a database that cannot be used is told now, and not by the first request
+        engine = _built(settings, dsn, pool, routes)
+        if isinstance(engine.player, Lockstep):
+            stack.push_async_callback(engine.player.close)
+        tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties)]
+        stack.push_async_callback(_ended, engine.hub, tasks)
+        yield engine
+
+
+async def _embedded(stack: AsyncExitStack, settings: Settings) -> str:
+    folder = settings.data_dir or default_data_dir()
+    postgres = Embedded(folder, pg_bin=settings.pg_bin or None, on=functools.partial(log.warning, "embedded postgres"))
+    await stack.enter_async_context(postgres)
+    return postgres.dsn
+
+
+def _built(settings: Settings, dsn: str, pool: Pool, routes: Iterable[Route] | None) -> Engine:
+    single = Single(pool, lock_timeout_ms=settings.lock_timeout_ms)
+    player = Lockstep(pool, patience_ms=settings.lock_timeout_ms) if settings.player == "lockstep" else single
+    keyring, hub, flights, tallies = Keyring(single), Hub(), Flights(), Tallies()
+    above = Above(
+        play=player.play,
+        authenticate=keyring.principal,
+        permits=permits,
+        receipted=functools.partial(receipted, kept_seconds=settings.retention.receipts_seconds),
+        trouble=trouble,
+        rate=keyring.rate,
+        known=keyring.known,
+        forget=keyring.forget,
+        on=tallies.see,
+        alarm=alarm,
+        house=access.HOUSE,
+        base=settings.public_url.rstrip("/"),
+    )
+    doors = Doors(rooms.routes() if routes is None else routes, above, hub=hub, flights=flights)
+    engine = Engine(dsn, pool, player, keyring, doors, hub, flights, Health(pool), tallies)
+    tallies.gauges = functools.partial(_gauges, engine)
+    tallies.player = getattr(player, "stats", {})
+    return engine
+
+
+def _gauges(engine: Engine) -> dict[str, float]:
+    house = engine.pool.house.house
+    return {
+        "requests_in_flight": len(engine.flights),
+        "waiters": len(engine.hub),
+        "connections": engine.pool.open,
+        "connections_idle": engine.pool.idle,
+        "connections_waiting": engine.pool.waiting,
+        "incarnation": 0 if house is None else house.incarnation,
+    }
+
+
+def _loops(settings: Settings, engine: Engine, duties: Iterable[Duty] | None) -> list[Any]:
+    once: dict[str, tuple[Callable[[], Awaitable[None]], float]] = {
+        "overdue": (functools.partial(_end_overdue, engine.flights), OVERDUE_SECONDS),
+        "keys": (engine.keyring.note, NOTE_SECONDS),
+    }
+    if settings.background:
+        done = Duties(
+            rooms.duties() if duties is None else duties,
+            due=functools.partial(due_of, engine.pool),
+            play=engine.player.play,
+            hub=engine.hub,
+            tallies=engine.tallies,
+            alarm=alarm,
+        )
+        once["duties"] = (done.tick, TICK_SECONDS)
+    return [
+        forever(name, what, hub=engine.hub, tallies=engine.tallies, alarm=alarm, seconds=seconds)
+        for name, (what, seconds) in once.items()
+    ]
+
+
+async def _end_overdue(flights: Flights) -> None:
+    if ended := flights.end_overdue(asyncio.get_running_loop().time()):
+        log.warning("requests took too long", ended=ended)
+
+
+async def _ended(hub: Hub, tasks: list[asyncio.Task[None]]) -> None:
+    hub.stop()
+    _, slow = await asyncio.wait(tasks, timeout=0.5)
+    for task in slow:
+        task.cancel()
+    with suppress(asyncio.CancelledError):
+        await asyncio.gather(*slow, return_exceptions=True)

@@ -1,0 +1,104 @@
+"""The pages that a server tells about itself: one source in Markdown, served as it is and as HTML."""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from markdown_it import MarkdownIt
+
+from steadhold.server import rooms
+from steadhold.server.capabilities import VERSION
+from steadhold.web.codes import PROBLEMS, Next
+
+_TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
+_HEADING: Final = re.compile(r"<h([2-4])>(.*?)</h\1>")
+_NO_WORD: Final = re.compile(r"[^a-z0-9_]+")
+_NEXT: Final[dict[Next, str]] = {
+    "resend": "send the same request again, under the same operation id",
+    "reread": "read, decide again, and send another request",
+    "wait": "wait, as `Retry-After` says or until something changes, and try again",
+    "stop": "sending it again changes nothing: mend the request, the key or the entitlement",
+}
+PAGE: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><link rel="stylesheet" href="{root}/docs/style.css"></head>
+<body><nav><a href="{root}/docs">steadhold</a></nav><main>
+{body}</main></body></html>
+"""
+STYLE: Final = """:root{color-scheme:light dark}
+body{font:1rem/1.6 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1rem}
+nav{padding:.5rem 0 1.5rem}table{border-collapse:collapse;display:block;overflow-x:auto}
+th,td{border:1px solid color-mix(in srgb,currentColor 25%,transparent);padding:.3rem .6rem;text-align:left;
+vertical-align:top}pre{overflow-x:auto;padding:.8rem;background:color-mix(in srgb,currentColor 8%,transparent)}
+code{font-size:.92em}h2:target,h3:target,tr:target{background:color-mix(in srgb,currentColor 15%,transparent)}
+"""
+
+
+@functools.cache
+def pages() -> dict[str, str]:
+    """Every page as Markdown, by its name: the written ones, the rooms' guides, the table of problems."""
+    found = dict(sorted(_written().items())) | rooms.guides()
+    found["errors"] = errors(found.get("errors", "# Errors\n"))
+    return found
+
+
+def title(markdown: str, name: str) -> str:
+    """The first heading of a page."""
+    found = _TITLE.search(markdown)
+    return found[1] if found else name
+
+
+def index() -> str:
+    """The page of pages."""
+    lines = [f"- [{title(text, name)}](/docs/{name})" for name, text in pages().items()]
+    return "\n".join(
+        ["# steadhold", "", "The API's description for machines: [/openapi.json](/openapi.json).", "", *lines, ""]
+    )
+
+
+def llms() -> str:
+    """The index for language models (llms.txt): every page with the address of its Markdown."""
+    lines = [f"- [{title(text, name)}](/docs/{name}.md)" for name, text in pages().items()]
+    told = "> Durable coordination on PostgreSQL: jobs, leases, fences, exact state, receipts for every lost answer."
+    return "\n".join([f"# steadhold {VERSION}", "", told, "", "## Pages", "", *lines, ""])
+
+
+def errors(page: str) -> str:
+    """The page of errors, completed by a section for each code."""
+    sections = [
+        f"## {code}\n\n{kind.title}. Status {kind.status}, next: `{kind.next}` ({_NEXT[kind.next]}).\n"
+        for code, kind in sorted(PROBLEMS.items())
+        if f"\n## {code}\n" not in page
+    ]
+    return "\n".join([page.rstrip() + "\n", *sections])
+
+
+def render(markdown: str, name: str, root: str = "") -> str:
+    """A page as HTML; its headings can be linked to by their words."""
+    body: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
+    body = _HEADING.sub(_anchored, body)
+    if root:
+        body = body.replace('href="/', f'href="{html.escape(root)}/')
+    return PAGE.format(title=html.escape(title(markdown, name)), body=body, root=html.escape(root))
+
+
+def _anchored(found: re.Match[str]) -> str:
+    anchor = _NO_WORD.sub("-", html.unescape(re.sub(r"<[^>]+>", "", found[2])).lower()).strip("-")
+    return f'<h{found[1]} id="{anchor}">{found[2]}</h{found[1]}>'
+
+
+def _written() -> dict[str, str]:
+    shipped = resources.files("steadhold").joinpath("_docs")
+    if shipped.is_dir():
+        return {
+            file.name.removesuffix(".md"): file.read_text(encoding="utf-8")
+            for file in shipped.iterdir()
+            if file.name.endswith(".md")
+        }
+    checkout = Path(__file__).parents[3] / "docs"
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(checkout.glob("*.md"))}

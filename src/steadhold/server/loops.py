@@ -1,0 +1,115 @@
+"""Background work, leaderless: every server asks what is due and does it; fences and locks keep them apart.
+
+Each tick is one query over all workspaces and rooms. Then the duties that are due are played workspace by
+workspace. What fails is tried again for ever, later each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final
+
+from steadhold.db.pool import Pool
+from steadhold.kit import failpoints
+from steadhold.kit.duty import Duty
+from steadhold.kit.plan import Call
+from steadhold.server.tallies import Tallies
+from steadhold.web.hub import Hub
+
+DUE: Final = "select workspace, duty from steadhold.due()"
+TICK_SECONDS: Final = 0.7
+PAUSE_SECONDS_MAX: Final = 30.0
+AT_ONCE: Final = 4
+"""Duties played at once: background work must leave connections to requests."""
+
+ROUNDS_MAX: Final = 20
+"""How often a duty goes on in one tick while it settles all it may, before others have their turn."""
+
+Play = Callable[[Call[Any]], Awaitable[Any]]
+Alarm = Callable[[Exception, Mapping[str, str]], None]
+Due = Callable[[], Awaitable[Iterable[tuple[str, str]]]]
+
+
+def pause(failures: int, seconds: float = TICK_SECONDS) -> float:
+    """How long to wait: about a tick, doubled by each failure in a row, never together with other servers."""
+    return min(seconds * 2 ** min(failures, 16), PAUSE_SECONDS_MAX) * random.uniform(0.8, 1.1)  # noqa: S311 - spreads load
+
+
+async def forever(
+    name: str, once: Callable[[], Awaitable[None]], *, hub: Hub, tallies: Tallies, alarm: Alarm, seconds: float
+) -> None:
+    """Do something again and again until the server stops; a failure makes the pause longer, and is told once."""
+    failures = 0
+    while not hub.stopping:
+        try:
+            await once()
+        except Exception as error:  # noqa: BLE001 - a loop that ends by a failure would never be missed
+            if not failures:
+                alarm(error, {"loop": name})
+            failures += 1
+        else:
+            tallies.successes[name] = time.time()
+            failures = 0
+        with hub.waiting((), alone=False) as hint:
+            await hint.wait(pause(failures, seconds))
+
+
+class Duties:
+    """What is due, done."""
+
+    def __init__(
+        self, duties: Iterable[Duty], *, due: Due, play: Play, hub: Hub, tallies: Tallies, alarm: Alarm
+    ) -> None:
+        self._duties = {duty.name: duty for duty in duties}
+        self._due, self._play, self._hub, self._tallies, self._alarm = due, play, hub, tallies, alarm
+        self._ran: dict[tuple[str, str], float] = {}
+        self._at_once = asyncio.Semaphore(AT_ONCE)
+
+    async def tick(self) -> None:
+        """Ask once what is due, and do it."""
+        failpoints.hit("loops.tick")
+        now = asyncio.get_running_loop().time()
+        due = [(workspace, self._duties[name]) for workspace, name in await self._due() if name in self._duties]
+        self._forget(now)
+        await asyncio.gather(*(self._run(workspace, duty, now) for workspace, duty in due))
+
+    async def _run(self, workspace: str, duty: Duty, now: float) -> None:
+        key = (workspace, duty.name)
+        if now - self._ran.get(key, float("-inf")) < duty.every_seconds:
+            return
+        async with self._at_once:
+            try:
+                settled = await self._rounds(workspace, duty)
+            except Exception as error:  # noqa: BLE001 - one workspace's trouble is not the others'
+                self._tallies.duty(duty.name, "failed")
+                self._alarm(error, {"duty": duty.name, "workspace": workspace})
+                self._ran[key] = now + random.uniform(1, 5)  # noqa: S311 - spreads load
+                return
+        self._tallies.duty(duty.name, "settled", settled)
+        if duty.every_seconds:
+            self._ran[key] = now
+        if settled:
+            for topic in duty.touches:
+                self._hub.touch((workspace, *topic))
+
+    async def _rounds(self, workspace: str, duty: Duty) -> int:
+        total = 0
+        for _ in range(ROUNDS_MAX):
+            settled = await self._play(duty.call(workspace, duty.limit))
+            total += settled
+            if settled < duty.limit or self._hub.stopping:
+                break
+        return total
+
+    def _forget(self, now: float) -> None:
+        if len(self._ran) > 10_000:
+            self._ran = {key: ran for key, ran in self._ran.items() if now - ran < self._duties[key[1]].every_seconds}
+
+
+async def due_of(pool: Pool) -> list[tuple[str, str]]:
+    """What the database says is due, over all workspaces and rooms."""
+    async with pool.connection() as conn:
+        return [(row["workspace"], row["duty"]) for row in await conn.fetch(DUE)]

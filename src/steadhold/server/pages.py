@@ -1,0 +1,92 @@
+"""Addresses beside the rooms' doors: health, metrics, capabilities, documents. None needs a key, none shows data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from steadhold.server import guides
+from steadhold.server.capabilities import capabilities
+from steadhold.server.health import Health
+from steadhold.server.settings import Settings
+from steadhold.server.tallies import TYPE as METRICS_TYPE
+from steadhold.server.tallies import Tallies
+from steadhold.web.ask import Answer, Problem, Reply
+from steadhold.web.hub import Hub
+from steadhold.web.problem import MISSING
+
+HTML: Final = "text/html; charset=utf-8"
+MARKDOWN: Final = "text/markdown; charset=utf-8"
+TEXT: Final = "text/plain; charset=utf-8"
+CSS: Final = "text/css; charset=utf-8"
+_POLICY: Final = (
+    ("content-security-policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'"),
+    ("referrer-policy", "no-referrer"),
+)
+_ONLY_READ: Final = Problem("method_not_allowed", "Here are: GET, HEAD.", headers=(("allow", "GET, HEAD"),))
+
+
+@dataclass(slots=True)
+class Pages:
+    """Answers for everything that is no door of a room."""
+
+    settings: Settings
+    health: Health
+    tallies: Tallies
+    hub: Hub
+    openapi: bytes
+
+    async def answer(self, method: str, path: str, headers: Mapping[bytes, bytes], root: str) -> Answer:
+        """Answer a request to one of these addresses."""
+        if method not in {"GET", "HEAD"}:
+            return _ONLY_READ if self._is_here(path) else MISSING
+        match path:
+            case "/livez":
+                return Reply(200, b'{"alive":true}')
+            case "/readyz":
+                return await self._ready()
+            case "/metrics":
+                return Reply(200, self.tallies.text(), METRICS_TYPE)
+            case "/v1/capabilities":
+                return Reply(200, msgspec.json.encode(capabilities(self.settings, self.health.pool)))
+            case "/openapi.json":
+                return Reply(200, self.openapi)
+            case "/llms.txt":
+                return Reply(200, guides.llms().encode(), TEXT)
+            case "/" | "/docs" | "/docs/":
+                return _page(guides.index(), "steadhold", root)
+            case "/docs/style.css":
+                return Reply(200, guides.STYLE.encode(), CSS)
+            case _:
+                return _document(path, headers, root)
+
+    async def _ready(self) -> Answer:
+        checks = {"server": "stopping"} if self.hub.stopping else await self.health.checks()
+        ready = all(told == "ok" for told in checks.values())
+        return Reply(200 if ready else 503, msgspec.json.encode({"ready": ready, "checks": checks}))
+
+    def _is_here(self, path: str) -> bool:
+        return path in _ADDRESSES or not isinstance(_document(path, {}, ""), Problem)
+
+
+_ADDRESSES: Final = frozenset({
+    "/", "/livez", "/readyz", "/metrics", "/v1/capabilities", "/openapi.json", "/llms.txt", "/docs", "/docs/",
+    "/docs/style.css",
+})  # fmt: skip
+
+
+def _document(path: str, headers: Mapping[bytes, bytes], root: str) -> Answer:
+    name = path.removeprefix("/docs/")
+    text = guides.pages().get(name.removesuffix(".md"))
+    if name == path or text is None:
+        return MISSING
+    if name.endswith(".md") or b"text/markdown" in headers.get(b"accept", b""):
+        return Reply(200, text.encode(), MARKDOWN)
+    return _page(text, name, root)
+
+
+def _page(markdown: str, name: str, root: str) -> Reply:
+    return Reply(200, guides.render(markdown, name, root).encode(), HTML, _POLICY)

@@ -1,0 +1,100 @@
+"""An operation over HTTP: the receipt keeps the answer, and a replay gives it again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from steadhold import operations
+from steadhold.operations import (
+    InFlightHere,
+    OperationAbandoned,
+    OperationClock,
+    OperationExpired,
+    OperationMismatch,
+    Receipt,
+    Replayed,
+    Sealed,
+)
+from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route
+from steadhold.web.reply import instant
+from steadhold.web.serve import Said
+
+REPLAYED = ("idempotent-replayed", "true")
+IN_FLIGHT = Problem(
+    "operation_in_flight",
+    "Another request under this operation id has not ended; send this one again, or ask for its receipt.",
+    headers=(("retry-after", "1"),),
+)
+
+
+def receipted(route: Route, request: Request, asked: Ask[Any], said: Said, *, kept_seconds: float) -> Ask[Any]:
+    """Make an ask take effect once under the operation id of its request, and keep what it answered."""
+    key = request.operation
+    if key is None:
+        raise AssertionError("a request without an operation id has no receipt")
+
+    def seal(outcome: Any) -> Sealed:
+        answer = (asked.remember or asked.render)(outcome)
+        assert isinstance(answer, Reply), f"{type(outcome).__name__} renders a problem, so it must be a Refusal"
+        return _sealed(answer)
+
+    def render(outcome: Any) -> Answer:
+        return _render(asked, outcome)
+
+    call = operations.receipted(
+        asked.call,
+        key=key,
+        fingerprint=operations.fingerprint(*said),
+        seal=seal,
+        subject=request.who.subject,
+        scope=route.scope,
+        scoped=request.params[route.scoped] if route.scoped else "",
+        kept_seconds=kept_seconds,
+    )
+    touches = (*asked.touches, ("operations", key))
+    return replace(asked, call=call, render=render, touches=touches)
+
+
+def _render(asked: Ask[Any], outcome: Any) -> Answer:
+    match outcome:
+        case Replayed(receipt):
+            return replayed(receipt)
+        case OperationMismatch():
+            return Problem(
+                "operation_mismatch", "Another request took effect under this operation id; choose a new one."
+            )
+        case OperationAbandoned():
+            return Problem("operation_abandoned", "This operation was abandoned before it took effect; it never will.")
+        case OperationExpired(server_time=at):
+            return _timed("operation_expired", "Receipts of that age are gone, so it is not executed again.", at)
+        case OperationClock(server_time=at):
+            return _timed("operation_clock", "The id says that it was made in the future; set the clock.", at)
+        case InFlightHere():
+            return IN_FLIGHT
+        case _:
+            return asked.render(outcome)
+
+
+def replayed(receipt: Receipt) -> Reply:
+    """The first answer, again."""
+    return Reply(
+        receipt.status,
+        receipt.body,
+        receipt.content_type,
+        (*receipt.headers, REPLAYED),
+        receipt.revision,
+        receipt.resource,
+        receipt.fence,
+    )
+
+
+def _timed(code: str, detail: str, at: datetime) -> Problem:
+    return Problem(code, detail, {"server_time": instant(at)})
+
+
+def _sealed(reply: Reply) -> Sealed:
+    return Sealed(
+        reply.status, reply.body, reply.content_type, reply.headers, reply.resource, reply.revision, reply.fence
+    )

@@ -1,0 +1,57 @@
+"""What the rooms bring: doors, duties, guides, facts for capabilities. A room is mounted by being there."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from types import ModuleType
+from typing import Any
+
+import steadhold
+from steadhold.kit.duty import Duty
+from steadhold.web.ask import Route
+
+
+@functools.cache
+def rooms() -> tuple[str, ...]:
+    """Names of the packages of the house, in order."""
+    return tuple(sorted(found.name for found in pkgutil.iter_modules(steadhold.__path__) if found.ispkg))
+
+
+def routes() -> tuple[Route, ...]:
+    """The doors of all rooms."""
+    return tuple(route for module in _modules("routes") for route in module.ROUTES)
+
+
+def duties() -> tuple[Duty, ...]:
+    """What all rooms want done in the background."""
+    return tuple(duty for module in _modules("loops") for duty in module.DUTIES)
+
+
+def guides() -> dict[str, str]:
+    """The guide of each room that has one, as Markdown."""
+    found: dict[str, str] = {}
+    for room in rooms():
+        guide = resources.files(f"steadhold.{room}").joinpath("guide.md")
+        if guide.is_file():
+            found[room] = guide.read_text(encoding="utf-8")
+    return found
+
+
+def facts() -> dict[str, Any]:
+    """What rooms tell of themselves in capabilities: `CAPABILITIES` of a room's package."""
+    told: dict[str, Any] = {}
+    for room in rooms():
+        mine: Mapping[str, Any] = getattr(importlib.import_module(f"steadhold.{room}"), "CAPABILITIES", {})
+        told |= mine
+    return told
+
+
+def _modules(name: str) -> Iterator[ModuleType]:
+    for room in rooms():
+        if importlib.util.find_spec(f"steadhold.{room}.{name}") is not None and room != "server":
+            yield importlib.import_module(f"steadhold.{room}.{name}")

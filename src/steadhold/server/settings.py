@@ -1,0 +1,82 @@
+"""All that can be set, once: its name, type, default and meaning. Where a value came from is in `origins`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+SECRET: Final = {"secret": True}
+DAY: Final = 86_400
+
+Days = Annotated[int, Meta(ge=60, le=36_500 * DAY)]
+
+
+class Retention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long rows are kept, in seconds or numbers. Orders between them are in `retention.py`."""
+
+    receipts_seconds: Annotated[Days, Meta(description="Receipts of operations.")] = 7 * DAY
+    events_seconds: Annotated[Days, Meta(description="Event rows after their publication.")] = 3 * DAY
+    dedupe_seconds: Annotated[Days, Meta(description="Rows that keep inboxes and `apply_once` from repeats.")] = (
+        35 * DAY
+    )
+    revisions: Annotated[int, Meta(ge=1, le=1_000, description="Revisions kept of each state name and file.")] = 10
+    tombstones_seconds: Annotated[Days, Meta(description="Tombstones of state and context.")] = 30 * DAY
+    jobs_seconds: Annotated[Days, Meta(description="Finished jobs with their checkpoints.")] = 30 * DAY
+    schedule_runs_seconds: Annotated[Days, Meta(description="Runs of schedules.")] = 90 * DAY
+    deliveries_seconds: Annotated[Days, Meta(description="Webhook deliveries with attempts and bodies.")] = 30 * DAY
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a server runs with. Frozen: a setting that was read does not change."""
+
+    database_url: Annotated[
+        str, Meta(description="PostgreSQL to use; empty: an embedded one in `data_dir`.", extra=SECRET)
+    ] = ""
+    data_dir: Annotated[str, Meta(description="Folder of the embedded PostgreSQL; empty: the user's own place.")] = ""
+    pg_bin: Annotated[str, Meta(description="Folder of PostgreSQL's programs to run embedded; empty: find one.")] = ""
+    host: Annotated[str, Meta(min_length=1, description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535, description="TCP port; 0 takes a free one.")] = 8750
+    unix_socket: Annotated[str, Meta(description="Listen on this Unix socket instead of TCP.")] = ""
+    listen_fd: Annotated[
+        int, Meta(ge=-1, description="Listen on this inherited socket instead (systemd); -1: none.")
+    ] = -1
+    hosts: Annotated[
+        tuple[str, ...],
+        Meta(description="Names this server answers to in the `Host` field; empty: all. `dev` sets its own."),
+    ] = ()
+    public_url: Annotated[str, Meta(description="Address that clients see, for links in answers; empty: relative.")] = (
+        ""
+    )
+    pool_size: Annotated[int, Meta(ge=1, le=1_000, description="Connections to PostgreSQL.")] = 10
+    prepared_statements: Annotated[
+        int, Meta(ge=0, le=10_000, description="Prepared statements per connection; 0 behind a transaction pooler.")
+    ] = 1_000
+    lock_timeout_ms: Annotated[
+        int, Meta(ge=1, le=60_000, description="Milliseconds that a request waits for a row another transaction holds.")
+    ] = 5_000
+    player: Annotated[str, Meta(pattern="^(lockstep|single)$", description="How calls share transactions.")] = (
+        "lockstep"
+    )
+    background: Annotated[bool, Meta(description="Run sweeps, wake-ups and retention in this process.")] = True
+    migrate: Annotated[bool, Meta(description="Bring the schema up to date when the server starts.")] = False
+    log_format: Annotated[str, Meta(pattern="^(json|text)$", description="Form of the log lines.")] = "json"
+    retention: Retention = Retention()
+
+
+def describe() -> list[dict[str, Any]]:
+    """Every setting: its name with dots, its default, its meaning, and whether it is a secret."""
+    return [*_described(Settings, ""), *_described(Retention, "retention.")]
+
+
+def _described(struct: type[msgspec.Struct], before: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for field in msgspec.structs.fields(struct):
+        meta = [m for m in getattr(field.type, "__metadata__", ()) if isinstance(m, Meta)]
+        if not meta:
+            continue
+        told = next(m.description for m in meta if m.description)
+        secret = any((m.extra or {}).get("secret") for m in meta)
+        found.append({"name": before + field.name, "default": field.default, "meaning": told, "secret": secret})
+    return found

@@ -1,0 +1,110 @@
+"""What is counted, as Prometheus reads it."""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from steadhold.web.serve import Seen
+
+TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+Gauges = Callable[[], Mapping[str, float]]
+
+
+class Tallies(Collector):
+    """Counts in plain dictionaries, because a request must not pay for being counted."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+        self.problems: Counter[str] = Counter()
+        self.seconds: dict[str, list[float]] = {}
+        self.duties: dict[str, Counter[str]] = {}
+        self.successes: dict[str, float] = {}
+        self.gauges: Gauges = dict
+        self.player: Mapping[str, int] = {}
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+
+    def see(self, seen: Seen) -> None:
+        """Count a request that was answered."""
+        self.requests[seen.route, seen.method, seen.status] += 1
+        if seen.code is not None:
+            self.problems[seen.code] += 1
+        row = self.seconds.get(seen.route)
+        if row is None:
+            row = self.seconds[seen.route] = [0.0] * (len(BOUNDS) + 2)
+        row[bisect.bisect_left(BOUNDS, seen.seconds)] += 1
+        row[-1] += seen.seconds
+
+    def duty(self, name: str, what: str, count: int = 1) -> None:
+        """Count for a duty: `settled` rows, `failed` runs."""
+        self.duties.setdefault(name, Counter())[what] += count
+
+    def text(self) -> bytes:
+        """All of it, in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterable[Metric]:
+        """Answer the registry."""
+        requests = CounterMetricFamily(
+            "steadhold_requests", "Requests answered, by route.", labels=["route", "method", "status"]
+        )
+        for (route, method, status), count in self.requests.items():
+            requests.add_metric([route, method, str(status)], count)
+        yield requests
+        yield _counter("steadhold_problems", "Problems answered, by code.", "code", self.problems)
+        yield _counter("steadhold_player", "What the player of calls did.", "what", self.player)
+        yield from self._durations()
+        yield from self._of_duties()
+        for name, value in self.gauges().items():
+            yield GaugeMetricFamily(f"steadhold_{name}", _GAUGES[name], value=value)
+
+    def _durations(self) -> Iterable[Metric]:
+        family = HistogramMetricFamily("steadhold_request_seconds", "Time to the answer, by route.", labels=["route"])
+        for route, row in self.seconds.items():
+            buckets: list[tuple[str, float]] = []
+            total = 0.0
+            for bound, count in zip((*map(str, BOUNDS), "+Inf"), row, strict=False):
+                total += count
+                buckets.append((bound, total))
+            family.add_metric([route], buckets, row[-1])
+        yield family
+
+    def _of_duties(self) -> Iterable[Metric]:
+        for what, told in (("settled", "Rows that a duty settled."), ("failed", "Runs of a duty that failed.")):
+            counts = {name: counts[what] for name, counts in self.duties.items()}
+            yield _counter(f"steadhold_duty_{what}", told, "duty", counts)
+        last = GaugeMetricFamily(
+            "steadhold_loop_last_success_seconds", "When a loop last went well, in Unix time.", labels=["loop"]
+        )
+        for loop, moment in self.successes.items():
+            last.add_metric([loop], moment)
+        yield last
+
+
+_GAUGES: Final = {
+    "requests_in_flight": "Requests that are being answered.",
+    "waiters": "Long polls that wait.",
+    "connections": "Connections to PostgreSQL.",
+    "connections_idle": "Connections to PostgreSQL that nobody uses.",
+    "connections_waiting": "Callers that wait for a connection to PostgreSQL.",
+    "incarnation": "The incarnation of the data (law 13); a rise means that the database was restored or failed over.",
+}
+"""The gauges of a server and what they say."""
+
+
+def _counter(name: str, told: str, label: str, counts: Mapping[str, float]) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, told, labels=[label])
+    for key, count in counts.items():
+        family.add_metric([key], count)
+    return family
