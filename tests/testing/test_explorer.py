@@ -200,6 +200,21 @@ def test_a_deadlock_is_a_violation_unless_expected(explore):
     assert explore(actors={"a": in_order(1, 2), "b": in_order(1, 2)}, **race).waits > 0
 
 
+def test_an_actor_that_waits_for_a_stranger_proves_nothing(explore, database, monkeypatch):
+    monkeypatch.setattr("steadhold.testing.schedule.STUCK_SECONDS", 0.1)
+    knock = Sql("lab.knock", "select pg_advisory_xact_lock(77)", "jobs")
+    with database.connect() as outsider:
+        outsider.execute("select pg_advisory_lock(77)")
+        with pytest.raises(Incomplete, match=r"stuck, though no actor is in the way[^$]*advisory"):
+            explore(setup=running_job, actors={"a": lambda _: rows(knock)}, always=lambda _: True)
+
+
+def test_an_error_in_a_promise_names_its_schedule(explore):
+    with pytest.raises(ZeroDivisionError) as found:
+        explore(setup=running_job, actors={"new": rescue_and_claim}, always=lambda _: 1 / 0)
+    assert found.value.__notes__ == ['in the schedule "new, new, new"']
+
+
 def test_a_promise_between_steps_sees_what_is_committed(explore):
     seen_states = set()
 

@@ -49,3 +49,11 @@ async def test_committed_is_seen_by_others(committed, dsn, workspace):
 
 def test_workspaces_differ(database, workspace):
     assert database.new_workspace() != workspace
+
+
+def test_a_fresh_database_is_migrated_and_nobody_elses(fresh_database, database):
+    assert fresh_database.dsn != database.dsn
+    with fresh_database.connect() as conn:
+        assert conn.execute("select count(*) from steadhold.workspaces").fetchone() == (0,)
+    with fresh_database.enter(fresh_database.new_workspace()) as conn:
+        assert role_and_workspace(conn) == ("steadhold_app", "test-1")

@@ -71,6 +71,8 @@ class Actor:
     def abandon(self) -> None:
         """End it where it stands and roll back."""
         self._abandoned = True
+        if not self.at_rest:
+            self.conn.cancel_safe()
         self._go.release()
 
     def join(self, seconds: float) -> None:

@@ -53,14 +53,17 @@ class Database:
 
 
 @contextmanager
-def copied(run: Run, worker: str) -> Iterator[Database]:
-    """Copy the template for one test process."""
-    name = f"{run.prefix}_{worker}"
-    with psycopg.connect(run.dsn, autocommit=True) as conn:
-        conn.execute(_create(name, run.template))
+def copied(run: Run, name: str) -> Iterator[Database]:
+    """Copy the template, for one test process or one test, and drop the copy afterwards."""
+    name = f"{run.prefix}_{name}"
     dsn = dsn_of(run, name)
-    with psycopg.connect(dsn, autocommit=True) as conn:
-        yield Database(dsn, conn)
+    with psycopg.connect(run.dsn, autocommit=True) as administrator:
+        administrator.execute(_create(name, run.template))
+        try:
+            with psycopg.connect(dsn, autocommit=True) as conn:
+                yield Database(dsn, conn)
+        finally:
+            administrator.execute(drop(name))
 
 
 def make_template(run: Run) -> None:
@@ -76,6 +79,11 @@ def make_template(run: Run) -> None:
 def dsn_of(run: Run, database: str) -> str:
     """The URL of another database of the same server."""
     return urlsplit(run.dsn)._replace(path=f"/{database}").geturl()
+
+
+def drop(name: str) -> sql.Composed:
+    """Drop a database, whoever is connected to it."""
+    return sql.SQL("drop database {} with (force)").format(sql.Identifier(name))
 
 
 def _create(name: str, template: str) -> sql.Composed:

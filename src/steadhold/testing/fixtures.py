@@ -16,7 +16,7 @@ from steadhold.testing import explorer
 from steadhold.testing.clock import Clock
 from steadhold.testing.database import Database, copied
 from steadhold.testing.explorer import Explored
-from steadhold.testing.run import joined
+from steadhold.testing.run import Run, joined
 
 if TYPE_CHECKING:
     import asyncpg
@@ -31,11 +31,23 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def database() -> Iterator[Database]:
-    """This test process's own database, migrated; PostgreSQL is started by whoever needs it first."""
-    run_id = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    with joined(run_id) as run, copied(run, worker) as made:
+def server_run() -> Iterator[Run]:
+    """The PostgreSQL of the whole run; it is started by whoever needs it first."""
+    with joined(os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex) as run:
+        yield run
+
+
+@pytest.fixture(scope="session")
+def database(server_run: Run) -> Iterator[Database]:
+    """This test process's own database, migrated."""
+    with copied(server_run, os.environ.get("PYTEST_XDIST_WORKER", "main")) as made:
+        yield made
+
+
+@pytest.fixture
+def fresh_database(server_run: Run) -> Iterator[Database]:
+    """A database that only this test uses: for a server whose loops look over all workspaces."""
+    with copied(server_run, uuid.uuid4().hex[:12]) as made:
         yield made
 
 

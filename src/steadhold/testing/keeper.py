@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-from psycopg import sql
 
 from steadhold.db.embedded import Embedded
 from steadhold.testing import locks
 from steadhold.testing.binaries import chosen
-from steadhold.testing.database import make_template
+from steadhold.testing.database import drop, make_template
 from steadhold.testing.run import Run, tell
 
 
@@ -69,7 +68,7 @@ def _drop_all(run: Run) -> None:
     with psycopg.connect(run.dsn, autocommit=True) as conn:
         ours = conn.execute("select datname from pg_database where starts_with(datname, %s)", (run.prefix,))
         for (name,) in ours.fetchall():
-            conn.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+            conn.execute(drop(name))
 
 
 if __name__ == "__main__":

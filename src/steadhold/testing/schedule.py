@@ -150,7 +150,12 @@ class Schedule(Generic[F]):
                 raise self._violation(f"{name} raised {outcome!r}") from outcome
 
     def _check(self, promise: Any) -> None:
-        if why := broken(promise, self.scene):
+        try:
+            why = broken(promise, self.scene)
+        except Exception as error:
+            error.add_note(f'in the schedule "{", ".join(self.picks)}"')
+            raise
+        if why:
             raise self._violation(why)
 
     def _violation(self, why: str) -> Violation:
