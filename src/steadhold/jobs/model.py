@@ -1,0 +1,418 @@
+"""jobs: the seed's union, the moves that exist, what a worker may say and what a verb can come to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from steadhold.kit.ids import new_id
+from steadhold.kit.plan import Refusal
+
+State: TypeAlias = Literal["accepted", "running", "waiting", "completed", "failed", "cancelled"]
+Class: TypeAlias = Literal["transient", "timeout", "rate_limited", "interrupted", "permanent", "bug"]
+Covered: TypeAlias = Literal["complete", "partial", "unknown"]
+
+STATES: Final[tuple[State, ...]] = ("accepted", "running", "waiting", "completed", "failed", "cancelled")
+ACCEPTED, RUNNING, WAITING, COMPLETED, FAILED, CANCELLED = range(6)
+LIVE: Final = (ACCEPTED, RUNNING, WAITING)
+
+MOVES: Final[Mapping[tuple[State, State], tuple[str, ...]]] = MappingProxyType(
+    {
+        ("accepted", "running"): ("claim",),
+        ("accepted", "cancelled"): ("cancel",),
+        ("accepted", "failed"): ("deadline",),
+        ("running", "accepted"): ("release", "snooze", "retry", "lapse"),
+        ("running", "waiting"): ("wait",),
+        ("running", "completed"): ("complete",),
+        ("running", "failed"): ("error", "deadline", "poison"),
+        ("running", "cancelled"): ("confirm", "release", "lapse", "retry"),
+        ("waiting", "accepted"): ("woken", "timed_out"),
+        ("waiting", "cancelled"): ("cancel",),
+        ("waiting", "failed"): ("deadline",),
+    }
+)
+"""Every move there is, with what causes it. Terminal states are left by none."""
+
+
+class Accepted(msgspec.Struct, frozen=True, tag="accepted", tag_field="state"):
+    """It is stored, and waits for a worker."""
+
+    job_id: str
+
+
+class Running(msgspec.Struct, frozen=True, tag="running", tag_field="state"):
+    """A worker holds its current fence."""
+
+    job_id: str
+
+
+class Waiting(msgspec.Struct, frozen=True, tag="waiting", tag_field="state"):
+    """It waits for a named fact, without lease or slot."""
+
+    job_id: str
+
+
+class Completed(msgspec.Struct, frozen=True, tag="completed", tag_field="state"):
+    """Its computation ended; `result_ref` names what came of it."""
+
+    job_id: str
+    result_ref: str
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed", tag_field="state"):
+    """It ended without a result."""
+
+    job_id: str
+    error_code: str
+
+
+class Cancelled(msgspec.Struct, frozen=True, tag="cancelled", tag_field="state"):
+    """It ended because somebody asked."""
+
+    job_id: str
+
+
+Job: TypeAlias = Accepted | Running | Waiting | Completed | Failed | Cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How failures are spaced: `base_seconds` doubles with each attempt up to `cap_seconds`; `jitter` (0 to 1)
+    is the share of it that chance may take away."""
+
+    base_seconds: float = 1.0
+    cap_seconds: float = 600.0
+    jitter: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrency:
+    """How many jobs may run at once: of the whole type (None: any number), and under one concurrency key."""
+
+    type_max: int | None = None
+    key_max: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a job type is held to. The defaults are revision 0, under which an unregistered type runs."""
+
+    input_schema: bytes | None = None
+    lease_seconds: float = 30.0
+    attempts_max: int = 10
+    timeout_seconds: float | None = None
+    retry: Retry = Retry()
+    concurrency: Concurrency = Concurrency()
+    retention_seconds: float | None = None
+    versions: tuple[str, ...] = ()
+
+
+DEFAULTS: Final = Configuration()
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A job to be admitted. Its input is exact JSON, or a reference to it.
+
+    Make it once for each job that is meant: its `id` is the job's, so the same submission is the same job.
+    """
+
+    type: str
+    input: bytes | None = b"null"
+    input_ref: str | None = None
+    inputs: tuple[str, ...] = ()
+    priority: int = 5
+    run_at: datetime | None = None
+    unique_key: str | None = None
+    concurrency_key: str | None = None
+    deadline_seconds: float | None = None
+    evidence_not_before: datetime | None = None
+    tags: tuple[str, ...] = ()
+    correlation_id: str | None = None
+    trace: str | None = None
+    id: str = field(default_factory=new_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what was asked a result covers."""
+
+    state: Covered
+    expected: int | None = None
+    covered: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """Waits for a time to pass."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Waits until somebody signals the job by this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnd:
+    """Waits until another job has ended, however."""
+
+    job_id: str
+
+
+Awaited: TypeAlias = Timer | Signal | JobEnd
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The computation ended. `evidence_at` is the instant of the oldest evidence used."""
+
+    result: bytes | None = b"null"
+    result_ref: str | None = None
+    coverage: Coverage | None = None
+    evidence_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The attempt failed; its class decides whether there is another."""
+
+    error_code: str
+    message: str = ""
+    klass: Class = "transient"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmCancel:
+    """The worker stopped, as it was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Hand the job back until a fact holds, or `until` (its instant) has passed; the answer becomes checkpoint `stage`."""
+
+    stage: str
+    awaited: Awaited
+    until: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a wait that nothing bounds."""
+        if self.until is None and not isinstance(self.awaited, Timer):
+            raise ValueError("a wait for anything but a timer needs `until`, so that it ends if nothing happens")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Hand the job back untouched, to be run after some seconds. Costs no attempt."""
+
+    after_seconds: float = 0.0
+
+
+Said: TypeAlias = Complete | Fail | ConfirmCancel | Wait | Release
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What one owner says of one job. `revision`: only if the job still has it."""
+
+    id: str
+    fence: int
+    said: Said
+    revision: int | None = None
+
+
+# --- what a verb can come to ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """Admitted now: 202."""
+
+    id: str
+    revision: int
+    configuration_revision: int
+    run_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A live job holds the `unique_key`, with the same type and input: it is the one that was meant."""
+
+    id: str
+    revision: int
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class KeyConflict(Refusal):
+    """A live job holds the `unique_key`, and was given something else."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidInput(Refusal):
+    """The input does not fit the type's schema: JSON pointers with what is wrong there."""
+
+    faults: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What resulted. `run_at` where the job is due again; `woke` is the checkpoint that answered a wait at once."""
+
+    id: str
+    state: State
+    revision: int
+    run_at: datetime | None = None
+    woke: bytes | None = None
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded(Refusal):
+    """It has ended already, otherwise."""
+
+    id: str
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class CancelStands(Refusal):
+    """Somebody asked to cancel this job: it may not begin to wait."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelNotRequested(Refusal):
+    """There is no request to confirm."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRequired(Refusal):
+    """The job says how old its evidence may be, and the worker did not say how old it is."""
+
+    not_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StaleEvidence(Refusal):
+    """The oldest evidence used is older than the job allows."""
+
+    not_before: datetime
+
+
+def digest(content: bytes) -> bytes:
+    """SHA-256."""
+    return hashlib.sha256(content).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToAwait(Refusal):
+    """What was to be waited for does not exist."""
+
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagesFull(Refusal):
+    """The job has as many checkpoints as one may have."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointConflict(Refusal):
+    """The stage is committed with other content, under this digest."""
+
+    stage: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A committed stage. `result` is None where only `result_ref` names it."""
+
+    stage: str
+    digest: bytes
+    input_digest: bytes | None
+    result: bytes | None
+    result_ref: str
+    fence: int
+    job_id: str
+    committed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpointed:
+    """The stage is committed; `again`: it was before, with the same content."""
+
+    stage: str
+    digest: bytes
+    result_ref: str
+    revision: int
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One owner's heartbeat. `progress` is exact JSON."""
+
+    id: str
+    fence: int
+    progress: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beaten:
+    """The lease runs until `lease_expires_at`, on the database's clock, which said `server_time`."""
+
+    id: str
+    lease_expires_at: datetime
+    server_time: datetime
+    cancel_requested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A job that is the claimer's until `lease_expires_at`, `lease_seconds` from when it was granted.
+
+    `configuration` is its pinned one, None being revision 0; `stages` are the committed ones with their digests,
+    in the order they were committed.
+    """
+
+    id: str
+    fence: int
+    lease_seconds: float
+    lease_expires_at: datetime
+    revision: int
+    root_job_id: str
+    type: str
+    configuration_revision: int
+    attempt: int
+    priority: int
+    stage_count: int
+    input: bytes | None
+    input_ref: str | None
+    input_digest: bytes
+    inputs: bytes | None
+    run_at: datetime
+    deadline_at: datetime | None
+    timeout_at: datetime | None
+    evidence_not_before: datetime | None
+    correlation_id: str | None
+    trace: str | None
+    configuration: bytes | None = None
+    stages: tuple[tuple[str, bytes], ...] = ()

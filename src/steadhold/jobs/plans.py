@@ -1,0 +1,255 @@
+"""The verbs of a worker but the last: claim, keep alive, commit a stage. (`settling` holds the last.)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias
+
+from steadhold import events, fences
+from steadhold.fences import Granted, Renewal, Wanted
+from steadhold.jobs import model, moving
+from steadhold.jobs.model import Beat, Beaten, Checkpoint, CheckpointConflict, Checkpointed, Claimed, StagesFull
+from steadhold.jobs.moving import SQL
+from steadhold.kit.fields import FenceRef
+from steadhold.kit.limits import STAGES_MAX
+from steadhold.kit.outcome import RevisionConflict, StaleFence
+from steadhold.kit.plan import Plan, each, operation, rows, single_operation
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+OURS: Final = "schedule:"
+
+CheckpointOutcome: TypeAlias = Checkpointed | CheckpointConflict | StagesFull | RevisionConflict | StaleFence
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """A ready job that this claim has locked, with the limits it counts towards."""
+
+    id: str
+    type: str
+    concurrency_key: str | None
+    type_max: int | None
+    key_max: int
+    lease_seconds: float
+
+    def limits(self) -> dict[str, int]:
+        """The keys of its slots, and how many each has."""
+        limits: dict[str, int] = {}
+        if self.concurrency_key is not None:
+            limits[f"key:{self.concurrency_key}"] = 1 if self.concurrency_key.startswith(OURS) else self.key_max
+        if self.type_max is not None:
+            limits[f"type:{self.type}"] = self.type_max
+        return limits
+
+
+@single_operation
+def claim(
+    workspace: str,
+    worker: str,
+    types: Sequence[str],
+    limit: int,
+    lease_seconds: float | None = None,
+    *,
+    versions: Sequence[str] = (),
+    floor: datetime = EPOCH,
+    key: str | None = None,
+) -> Plan[list[Claimed]]:
+    """Take up to `limit` ready jobs of these types, by priority (0 first), `run_at` and id; each under a new fence.
+
+    `lease_seconds` may only shorten the lease of a job's configuration. Under the same `key` the claim answers
+    what it still holds and takes nothing more. `floor` is a hint: jobs due before it are passed over, so whoever
+    gives one also claims without it every few seconds.
+    """
+    if key is not None and not (yield from rows(SQL.claim_once, workspace=workspace, key=key)):
+        return (yield from _still_held(workspace, key))
+    got: list[Claimed] = []
+    while len(got) < limit:
+        picked = yield from _pick(workspace, types, limit - len(got), lease_seconds, versions, floor)
+        admitted = yield from _within_limits(workspace, picked)
+        got += yield from _start(workspace, worker, admitted)
+        if len(admitted) == len(picked) or not admitted:
+            break
+    if key is not None:
+        taken = {"jobs": [job.id for job in got], "fences": [job.fence for job in got]}
+        yield from rows(SQL.claim_took, workspace=workspace, key=key, **taken)
+    return got
+
+
+def _pick(
+    workspace: str,
+    types: Sequence[str],
+    limit: int,
+    lease_seconds: float | None,
+    versions: Sequence[str],
+    floor: datetime,
+) -> Plan[list[Picked]]:
+    found = yield from rows(
+        SQL.pick,
+        workspace=workspace,
+        types=list(dict.fromkeys(types)),
+        limit=limit,
+        lease_seconds=lease_seconds,
+        versions=list(versions),
+        floor=floor,
+        key_max=model.DEFAULTS.concurrency.key_max,
+    )
+    return [Picked(*row) for row in found]
+
+
+def _within_limits(workspace: str, picked: Sequence[Picked]) -> Plan[list[Picked]]:
+    """Keep, in order, the jobs that find a slot under each of their limits."""
+    limits = {key: allowed for job in picked for key, allowed in job.limits().items()}
+    if not limits:
+        return list(picked)
+    items = [{"workspace": workspace, "key": key} for key in sorted(limits)]
+    yield from each(SQL.turn, items)
+    counted = yield from each(SQL.slots, items)
+    free = {item["key"]: limits[item["key"]] - hand[0][0] for item, hand in zip(items, counted, strict=True)}
+    kept: list[Picked] = []
+    for job in picked:
+        keys = job.limits()
+        if all(free[key] > 0 for key in keys):
+            kept.append(job)
+            for key in keys:
+                free[key] -= 1
+    return kept
+
+
+def _start(workspace: str, worker: str, picked: Sequence[Picked]) -> Plan[list[Claimed]]:
+    """Grant each job to the worker and move it; what was granted under which fence is its history's."""
+    wanted = [Wanted(moving.subject(job.id), worker, max(job.lease_seconds, 0.001)) for job in picked]
+    grants = yield from fences.grant(workspace, wanted)
+    taken = [(job, grant) for job, grant in zip(picked, grants, strict=True) if isinstance(grant, Granted)]
+    yield from each(SQL.occupy, [
+        {"workspace": workspace, "key": key, "id": job.id, "fence": grant.fence}
+        for job, grant in taken for key in job.limits()
+    ])  # fmt: skip
+    hands = yield from each(SQL.start, [_started(workspace, worker, job, grant) for job, grant in taken])
+    got = [
+        Claimed(job.id, grant.fence, grant.length_seconds, grant.until, *hand[0])
+        for (job, grant), hand in zip(taken, hands, strict=True)
+    ]
+    yield from events.record(workspace, [
+        moving.recorded(job.id, job.revision, "running", {
+            "cause": "claim", "attempt": job.attempt, "fence": job.fence, "worker": worker})
+        for job in got
+    ])  # fmt: skip
+    return (yield from _filled(workspace, got))
+
+
+def _started(workspace: str, worker: str, job: Picked, grant: Granted) -> dict[str, Any]:
+    return {
+        "workspace": workspace,
+        "worker": worker,
+        "id": job.id,
+        "fence": grant.fence,
+        "until": grant.until,
+        "length_seconds": grant.length_seconds,
+        "slotted": bool(job.limits()),
+    }
+
+
+def _filled(workspace: str, got: list[Claimed]) -> Plan[list[Claimed]]:
+    """Add what most jobs lack, and no statement is asked for: a configuration of their own, and stages."""
+    pinned = {(job.type, job.configuration_revision) for job in got if job.configuration_revision}
+    resumed = [job for job in got if job.stage_count]
+    if not pinned and not resumed:
+        return got
+    bodies = yield from moving.pinned_bodies(workspace, pinned)
+    hands = yield from each(SQL.stages_of, [{"workspace": workspace, "root": job.root_job_id} for job in resumed])
+    stages = {job.id: tuple((stage, digest) for stage, digest in hand) for job, hand in zip(resumed, hands, strict=True)}
+    return [
+        replace(
+            job,
+            configuration=bodies.get((job.type, job.configuration_revision)),
+            stages=stages.get(job.id, ()),
+        )
+        for job in got
+    ]
+
+
+def _still_held(workspace: str, key: str) -> Plan[list[Claimed]]:
+    """What an earlier claim under this key took, as far as its grants still run."""
+    found = yield from rows(SQL.claim_holds, workspace=workspace, key=key)
+    held: list[Claimed] = []
+    for id, fence, *rest in found:
+        grant = yield from fences.look(workspace, moving.subject(id))
+        if grant is not None and grant.held and grant.until is not None and grant.fence == fence:
+            held.append(Claimed(id, fence, grant.length_seconds, grant.until, *rest))
+    return (yield from _filled(workspace, held))
+
+
+@operation
+def heartbeat_all(workspace: str, beats: Sequence[Beat]) -> Plan[list[Beaten | StaleFence]]:
+    """Renew leases, one answer each. None outlives its attempt's timeout or its job's deadline; no revision rises."""
+    hands = yield from each(SQL.beat, [{"workspace": workspace, "id": beat.id} for beat in beats])
+    known = {beat.id: hand[0] for beat, hand in zip(beats, hands, strict=True) if hand}
+    renewals = [Renewal(moving.subject(beat.id), beat.fence, known.get(beat.id, (False, None))[1]) for beat in beats]
+    renewed = yield from fences.renew(workspace, renewals)
+    answers: list[Beaten | StaleFence] = [
+        answer if isinstance(answer, StaleFence) else Beaten(beat.id, answer.until, answer.server_time, known[beat.id][0])
+        for beat, answer in zip(beats, renewed, strict=True)
+    ]
+    noted = [
+        beat for beat, answer in zip(beats, answers, strict=True)
+        if beat.progress is not None and isinstance(answer, Beaten)
+    ]  # fmt: skip
+    yield from moving.hold(workspace, [beat.id for beat in noted])
+    yield from each(SQL.progress, [{"workspace": workspace, "id": b.id, "progress": b.progress} for b in noted])
+    return answers
+
+
+@operation
+def heartbeat(workspace: str, id: str, fence: int, progress: bytes | None = None) -> Plan[Beaten | StaleFence]:
+    """Renew one lease. `progress` is exact JSON that the job shows."""
+    return (yield from heartbeat_all.plan(workspace, [Beat(id, fence, progress)]))[0]
+
+
+@operation
+def checkpoint(
+    workspace: str,
+    id: str,
+    fence: int,
+    stage: str,
+    result: bytes | None = b"null",
+    *,
+    result_ref: str | None = None,
+    input_digest: bytes | None = None,
+    revision: int | None = None,
+) -> Plan[CheckpointOutcome]:
+    """Commit a stage for ever. The same content again is the same checkpoint; other content is refused."""
+    if stale := (yield from fences.require(workspace, [FenceRef(moving.subject(id), fence)])):
+        return stale
+    item = moving.stage_item(workspace, id, fence, stage, result, result_ref, input_digest)
+    wrote = False
+    while True:
+        held = (yield from moving.hold(workspace, [id])).get(id)
+        if held is None or held.state != model.RUNNING or held.fence != fence:
+            if wrote:
+                yield from rows(SQL.unkeep, workspace=workspace, root=item["root"], stage=stage)
+            return StaleFence(moving.subject(id))
+        item["root"] = held.root
+        if not wrote:
+            if revision is not None and revision != held.revision:
+                return RevisionConflict(held.revision)
+            if kept := (yield from moving.stage_kept(workspace, held.root, stage)):
+                return _again(kept, item, held.revision)
+            if held.stages >= STAGES_MAX:
+                return StagesFull(id)
+            wrote = bool((yield from each(SQL.keep, [item]))[0])
+        if wrote and (raised := (yield from moving.advance(workspace, held, stages=1))):
+            return (yield from _committed(workspace, item, raised))
+
+
+def _again(kept: Checkpoint, item: dict[str, Any], revision: int) -> Checkpointed | CheckpointConflict:
+    if (kept.digest, kept.input_digest) != (item["digest"], item["input_digest"]):
+        return CheckpointConflict(kept.stage, kept.digest)
+    return Checkpointed(kept.stage, kept.digest, kept.result_ref, revision, again=True)
+
+
+def _committed(workspace: str, item: dict[str, Any], revision: int) -> Plan[Checkpointed]:
+    data = {"stage": item["stage"], "fence": item["fence"]}
+    yield from events.record(workspace, [moving.recorded(item["job"], revision, "checkpointed", data)])
+    return Checkpointed(item["stage"], item["digest"], item["result_ref"], revision)

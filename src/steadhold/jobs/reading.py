@@ -1,0 +1,147 @@
+"""What jobs show of themselves. Nothing here locks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from steadhold.jobs import model, moving
+from steadhold.jobs.model import Cancelled, Checkpoint, Completed, Failed, Job, State
+from steadhold.jobs.moving import SQL
+from steadhold.jobs.steering import Filter
+from steadhold.kit.outcome import Missing
+from steadhold.kit.page import Page, page
+from steadhold.kit.plan import Plan, maybe, operation, rows
+
+LAST: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A job as it was read: everything but its input and its result. The fields are columns of its row."""
+
+    id: str
+    state_code: int
+    revision: int
+    type: str
+    configuration_revision: int
+    root_job_id: str
+    retry_of: str | None
+    priority: int
+    fence: int
+    attempt: int
+    attempts_max: int
+    stages: int
+    worker: str | None
+    created_at: datetime
+    run_at: datetime
+    claimed_at: datetime | None
+    timeout_at: datetime | None
+    deadline_at: datetime | None
+    ended_at: datetime | None
+    evidence_not_before: datetime | None
+    evidence_at: datetime | None
+    unique_key: str | None
+    concurrency_key: str | None
+    tags: str | None
+    correlation_id: str | None
+    trace: str | None
+    input_digest: bytes
+    input_ref: str | None
+    inputs: bytes | None
+    awaits: bytes | None
+    progress: bytes | None
+    result_ref: str | None
+    coverage: bytes | None
+    error_code: str | None
+    error_message: str | None
+    error_class: str | None
+    cancel_requested_at: datetime | None
+    cancel_by: str | None
+    cancel_reason: str | None
+
+    @property
+    def state(self) -> State:
+        """The name of its state."""
+        return model.STATES[self.state_code]
+
+    def job(self) -> Job:
+        """The job as the union says it: what may be relied on in each state, and nothing else."""
+        match self.state_code:
+            case model.ACCEPTED:
+                return model.Accepted(self.id)
+            case model.RUNNING:
+                return model.Running(self.id)
+            case model.WAITING:
+                return model.Waiting(self.id)
+            case model.COMPLETED:
+                assert self.result_ref is not None
+                return Completed(self.id, self.result_ref)
+            case model.FAILED:
+                assert self.error_code is not None
+                return Failed(self.id, self.error_code)
+            case _:
+                return Cancelled(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The bytes of a job: its input, and its result once it is completed; None where a reference names them."""
+
+    input: bytes | None
+    result: bytes | None
+    result_ref: str | None
+    input_digest: bytes
+
+
+@operation
+def get(workspace: str, id: str) -> Plan[View | Missing]:
+    """Read a job."""
+    return (yield from maybe(SQL.look, View, workspace=workspace, id=id)) or Missing()
+
+
+@operation
+def contents(workspace: str, id: str) -> Plan[Contents | Missing]:
+    """Read a job's input and result, byte for byte."""
+    return (yield from maybe(SQL.bytes_of, Contents, workspace=workspace, id=id)) or Missing()
+
+
+@operation
+def jobs(workspace: str, which: Filter, before: str | None, limit: int) -> Plan[Page[View]]:
+    """List jobs, the newest first, before an id."""
+    sql = {"running": SQL.page_active, "waiting": SQL.page_active, "failed": SQL.page_failed}.get(
+        which.state or "", SQL.page
+    )
+    found = yield from rows(
+        sql,
+        workspace=workspace,
+        before=before or LAST,
+        state=None if which.state is None else model.STATES.index(which.state),
+        type=which.type,
+        unique_key=which.unique_key,
+        tag=which.tag,
+        created_after=which.created_after,
+        created_before=which.created_before,
+        limit=limit + 1,
+    )
+    return page([View(*row) for row in found], limit, "jobs", lambda view: (view.id,))
+
+
+@operation
+def checkpoints(workspace: str, id: str, after: str, limit: int) -> Plan[Page[Checkpoint] | Missing]:
+    """List the committed stages that a job sees, its own and those of the jobs it retries, by name."""
+    view = yield from get.plan(workspace, id)
+    if isinstance(view, Missing):
+        return view
+    found = yield from rows(SQL.stages_page, workspace=workspace, root=view.root_job_id, after=after, limit=limit + 1)
+    return page([Checkpoint(*row) for row in found], limit, "checkpoints", lambda stage: (stage.stage,))
+
+
+@operation
+def checkpoint_of(workspace: str, id: str, stage: str) -> Plan[Checkpoint | Missing]:
+    """Read one committed stage."""
+    view = yield from get.plan(workspace, id)
+    if isinstance(view, Missing):
+        return view
+    return (yield from moving.stage_kept(workspace, view.root_job_id, stage)) or Missing()

@@ -1,0 +1,663 @@
+-- In the rank `jobs` these stand in the order of their names, admit before hold before keep: whoever needs
+-- several asks them in that order. A statement of the rank `read` that writes touches only rows that its plan
+-- holds already, so it waits for nobody.
+
+-- name: admission
+-- rank: read by type
+-- What a type is held to now, whether this workspace may run it, and how full its queue is.
+with i as (
+  select * from unnest(:type::text[]) with ordinality as i(type, n)
+), e as materialized (
+  select e.job_types, e.jobs_queued_max, case when e.jobs_queued_max is not null then (
+    select count(*) from (
+      select from steadhold.jobs j where j.workspace = :workspace::text and j.state = 0 limit e.jobs_queued_max
+    ) queued) end as depth
+  from steadhold.entitlements e where e.workspace = :workspace::text
+)
+select i.n, t.revision, c.body, e.job_types is null or i.type = any(e.job_types), e.jobs_queued_max, e.depth
+from i
+left join e on true
+left join steadhold.job_types t on t.workspace = :workspace::text and t.type = i.type
+left join steadhold.job_configurations c
+  on c.workspace = :workspace::text and c.type = t.type and c.revision = t.revision
+
+-- name: admit
+-- rank: jobs by unique_key, id
+-- An id or a live unique_key that is taken inserts nothing. An empty unique_key is none.
+with i as (
+  select * from unnest(
+    :id::uuid[], :type::text[], :configuration_revision::bigint[], :priority::int[], :run_at::timestamptz[],
+    :deadline_seconds::float8[], :evidence_not_before::timestamptz[], :unique_key::text[], :concurrency_key::text[],
+    :tags::text[], :correlation_id::text[], :trace::text[], :input_digest::bytea[], :input::bytea[],
+    :input_ref::text[], :inputs::bytea[]
+  ) with ordinality as i(
+    id, type, configuration_revision, priority, run_at, deadline_seconds, evidence_not_before, unique_key,
+    concurrency_key, tags, correlation_id, trace, input_digest, input, input_ref, inputs, n)
+), base as materialized (
+  select (h.incarnation << 32) + 1 as revision, steadhold.clock() as now from steadhold.house h
+), made as (
+  insert into steadhold.jobs (
+    workspace, id, root, type, configuration_revision, revision, priority, attempts_max, lease_seconds,
+    timeout_seconds, versions, run_at, created_at, deadline_at, evidence_not_before, unique_key, concurrency_key,
+    tags, correlation_id, trace, input_digest, input, input_ref, inputs)
+  select :workspace::text, i.id, i.id, i.type, i.configuration_revision, base.revision, i.priority,
+    coalesce(c.attempts_max, :attempts_max::int), coalesce(c.lease_seconds, :lease_seconds::float8),
+    c.timeout_seconds, c.versions, greatest(i.run_at, base.now + i.n * interval '1 microsecond'), base.now,
+    base.now + make_interval(secs => i.deadline_seconds), i.evidence_not_before, nullif(i.unique_key, ''),
+    i.concurrency_key, i.tags, i.correlation_id, i.trace, i.input_digest, i.input, i.input_ref, i.inputs
+  from i cross join base
+  left join steadhold.job_configurations c
+    on c.workspace = :workspace::text and c.type = i.type and c.revision = i.configuration_revision
+  order by i.n
+  on conflict do nothing
+  returning id, revision, run_at
+)
+select i.n, made.revision, made.run_at from made join i on i.id = made.id
+
+-- name: present
+-- rank: read by id
+-- The job that stands in the way: of this id, or alive under this key.
+with i as (
+  select * from unnest(:id::uuid[], :unique_key::text[]) with ordinality as i(id, unique_key, n)
+)
+select i.n, found.id::text, found.revision, found.state, found.type, found.input_digest
+from i cross join lateral (
+  (select j.id, j.revision, j.state, j.type, j.input_digest from steadhold.jobs j
+   where j.workspace = :workspace::text and j.id = i.id)
+  union all
+  (select j.id, j.revision, j.state, j.type, j.input_digest from steadhold.jobs j
+   where j.workspace = :workspace::text and j.unique_key = i.unique_key and j.state < 3)
+  limit 1
+) found
+
+-- name: tag
+-- rank: read by id
+insert into steadhold.job_tags (workspace, tag, id)
+select :workspace::text, i.tag, i.id from unnest(:id::uuid[], :tag::text[]) as i(id, tag)
+on conflict do nothing
+
+-- name: hold
+-- rank: jobs by id
+-- The one way to lock jobs by their ids, so that all who do take them in one order.
+with i as (
+  select * from unnest(:id::uuid[]) with ordinality as i(id, n)
+), held as materialized (
+  select j.id, j.state, j.revision, j.fence, j.attempt, j.attempts_max, j.lapses, j.stages, j.slotted, j.root,
+    j.type, j.configuration_revision, j.cancel_requested_at, j.deadline_at, j.timeout_at, j.evidence_not_before
+  from steadhold.jobs j
+  where j.workspace = :workspace::text and j.id = any(:id::uuid[])
+  order by j.id for no key update
+)
+select i.n, held.id::text, held.state, held.revision, held.fence, held.attempt, held.attempts_max, held.lapses,
+  held.stages, held.slotted, held.root::text, held.type, held.configuration_revision,
+  held.cancel_requested_at is not null, held.deadline_at, held.timeout_at, held.evidence_not_before,
+  steadhold.clock()
+from i join held on held.id = i.id
+
+-- name: complete
+-- rank: read by id
+-- The hot one of the moves. Who finds another revision than it held was overtaken by a twin, and looks again.
+with i as (
+  select distinct on (i.id) i.* from unnest(
+    :id::uuid[], :held::bigint[], :fence::bigint[], :said::bytea[], :result::bytea[], :result_ref::text[],
+    :coverage::bytea[], :evidence_at::timestamptz[]
+  ) with ordinality as i(id, held, fence, said, result, result_ref, coverage, evidence_at, n)
+  order by i.id, i.n
+)
+update steadhold.jobs j set
+  state = 3,
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1,
+  ended_at = steadhold.clock(),
+  forget_at = steadhold.clock() + make_interval(secs => coalesce((
+    select c.retention_seconds from steadhold.job_configurations c
+    where j.configuration_revision > 0
+      and c.workspace = j.workspace and c.type = j.type and c.revision = j.configuration_revision
+  ), :kept_seconds::float8)),
+  settled_fence = i.fence, settled_state = 3, settled_digest = i.said, slotted = false,
+  result = i.result, result_ref = i.result_ref, coverage = i.coverage, evidence_at = i.evidence_at
+from i
+where j.workspace = :workspace::text and j.id = i.id and j.revision = i.held
+returning i.n, j.revision, j.run_at
+
+-- name: move
+-- rank: read by id
+-- Every other move of a held job. `said` is null where no worker said anything: then what the last one said stays.
+with i as (
+  select distinct on (i.id) i.* from unnest(
+    :id::uuid[], :held::bigint[], :state::int[], :after_seconds::float8[], :refund::boolean[], :lapses::int[],
+    :stages::int[], :error_code::text[], :message::text[], :class::text[], :awaits::bytea[], :fence::bigint[],
+    :said::bytea[]
+  ) with ordinality as i(
+    id, held, state, after_seconds, refund, lapses, stages, error_code, message, class, awaits, fence, said, n)
+  order by i.id, i.n
+)
+update steadhold.jobs j set
+  state = i.state,
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1,
+  attempt = j.attempt - i.refund::int,
+  lapses = i.lapses,
+  stages = j.stages + i.stages,
+  run_at = case when i.state = 0 then steadhold.clock() + make_interval(secs => i.after_seconds) else j.run_at end,
+  ended_at = case when i.state >= 3 then steadhold.clock() end,
+  forget_at = case when i.state >= 3 then steadhold.clock() + make_interval(secs => coalesce((
+    select c.retention_seconds from steadhold.job_configurations c
+    where c.workspace = j.workspace and c.type = j.type and c.revision = j.configuration_revision
+  ), :kept_seconds::float8)) end,
+  timeout_at = null, slotted = false,
+  awaits = i.awaits,
+  error_code = coalesce(i.error_code, j.error_code),
+  error_message = case when i.error_code is null then j.error_message else i.message end,
+  error_class = case when i.error_code is null then j.error_class else i.class end,
+  settled_fence = coalesce(i.fence, j.settled_fence),
+  settled_state = case when i.fence is null then j.settled_state else i.state end,
+  settled_digest = case when i.fence is null then j.settled_digest else i.said end
+from i
+where j.workspace = :workspace::text and j.id = i.id and j.revision = i.held
+returning i.n, j.revision, j.run_at
+
+-- name: remembered
+-- rank: read by id
+-- What the last settlement said, for an owner that asks again.
+select i.n, j.state, j.revision, j.fence, j.settled_fence, j.settled_state, j.settled_digest, j.run_at
+from unnest(:id::uuid[]) with ordinality as i(id, n)
+join steadhold.jobs j on j.workspace = :workspace::text and j.id = i.id
+
+-- name: free
+-- rank: read by id
+delete from steadhold.job_slots s using unnest(:id::uuid[], :fence::bigint[]) with ordinality as i(id, fence, n)
+where s.workspace = :workspace::text and s.job = i.id and s.fence = i.fence
+returning i.n, s.key
+
+-- name: policies
+-- rank: read by type
+-- Pinned configurations, which never change.
+select i.n, c.body
+from unnest(:type::text[], :revision::bigint[]) with ordinality as i(type, revision, n)
+join steadhold.job_configurations c
+  on c.workspace = :workspace::text and c.type = i.type and c.revision = i.revision
+
+-- name: pick
+-- rank: jobs
+-- Ready jobs by priority, run_at and id, past those whose limits are reached. The priorities are walked one by
+-- one, so that `floor` cuts off the dead entries below it in each. A claim that finds a job locked leaves it.
+with now as materialized (
+  select steadhold.clock() as now
+), held as materialized (
+  select s.key, count(*) as slots from steadhold.job_slots s where s.workspace = :workspace::text group by s.key
+), t as materialized (
+  select t.type, l.type_max, coalesce(l.key_max, :key_max::int) as key_max
+  from unnest(:types::text[]) as t(type)
+  left join steadhold.job_types l on l.workspace = :workspace::text and l.type = t.type
+  left join held h on h.key = 'type:' || t.type
+  where l.type_max is null or coalesce(h.slots, 0) < l.type_max
+), room as materialized (
+  select greatest(0, least(:limit::bigint, (
+    select e.jobs_running_max - (
+      select count(*) from (
+        select from steadhold.jobs j where j.workspace = :workspace::text and j.state = 1 limit e.jobs_running_max
+      ) running)
+    from steadhold.entitlements e where e.workspace = :workspace::text))) as places
+)
+select ready.id::text, ready.type, ready.concurrency_key, ready.type_max, ready.key_max,
+  least(ready.lease_seconds, :lease_seconds::float8, ready.timeout_seconds,
+    extract(epoch from ready.deadline_at - (select now.now from now))::float8)
+from t cross join lateral (
+  select r.*, t.type_max, t.key_max from generate_series(0, 9) as p(priority) cross join lateral (
+    select j.id, j.type, j.priority, j.run_at, j.concurrency_key, j.lease_seconds, j.timeout_seconds, j.deadline_at
+    from steadhold.jobs j
+    where j.workspace = :workspace::text and j.type = t.type and j.priority = p.priority and j.state = 0
+      and j.run_at >= :floor::timestamptz and j.run_at <= (select now.now from now)
+      and (j.deadline_at is null or j.deadline_at > (select now.now from now))
+      and (j.versions is null or j.versions && :versions::text[])
+      and (j.concurrency_key is null or not exists (
+        select from held h where h.key = 'key:' || j.concurrency_key
+          and h.slots >= case when j.concurrency_key like 'schedule:%' then 1 else t.key_max end))
+    order by j.run_at, j.id
+    limit (select room.places from room)
+    for no key update of j skip locked
+  ) r
+  limit (select room.places from room)
+) ready
+order by ready.priority, ready.run_at, ready.id
+limit (select room.places from room)
+
+-- name: turn
+-- rank: jobs by key
+-- One claim at a time counts the slots of a key.
+with i as (
+  select * from unnest(:key::text[]) with ordinality as i(key, n)
+)
+insert into steadhold.job_slot_turns as t (workspace, key, turned_at)
+select :workspace::text, i.key, steadhold.clock() from i order by i.n
+on conflict (workspace, key) do update set turned_at = excluded.turned_at
+returning (select i.n from i where i.key = t.key)
+
+-- name: slots
+-- rank: read by key
+-- Asked in the statement after `turn`, so that it sees what the claim before took.
+select i.n, (
+  select count(*) from steadhold.job_slots s where s.workspace = :workspace::text and s.key = i.key)
+from unnest(:key::text[]) with ordinality as i(key, n)
+
+-- name: occupy
+-- rank: read by key
+insert into steadhold.job_slots (workspace, key, job, fence)
+select :workspace::text, i.key, i.id, i.fence from unnest(:key::text[], :id::uuid[], :fence::bigint[]) as i(key, id, fence)
+
+-- name: start
+-- rank: read by id
+with i as (
+  select * from unnest(
+    :id::uuid[], :fence::bigint[], :until::timestamptz[], :length_seconds::float8[], :slotted::boolean[]
+  ) with ordinality as i(id, fence, until, length_seconds, slotted, n)
+)
+update steadhold.jobs j set
+  state = 1, fence = i.fence, attempt = j.attempt + 1, worker = :worker::text, claimed_at = steadhold.clock(),
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1,
+  leased_seconds = i.length_seconds, slotted = i.slotted,
+  timeout_at = i.until + make_interval(secs => j.timeout_seconds - i.length_seconds)
+from i
+where j.workspace = :workspace::text and j.id = i.id and j.state + 0 = 0
+returning i.n, j.revision, j.root::text, j.type, j.configuration_revision, j.attempt, j.priority, j.stages,
+  j.input, j.input_ref, j.input_digest, j.inputs, j.run_at, j.deadline_at, j.timeout_at, j.evidence_not_before,
+  j.correlation_id, j.trace
+
+-- name: claim_once
+-- rank: jobs
+insert into steadhold.job_claims (workspace, key, jobs, fences, claimed_at)
+values (:workspace::text, :key::text, '{}', '{}', steadhold.clock())
+on conflict (workspace, key) do nothing
+returning true
+
+-- name: claim_took
+-- rank: read
+update steadhold.job_claims c set jobs = :jobs::uuid[], fences = :fences::bigint[]
+where c.workspace = :workspace::text and c.key = :key::text
+returning true
+
+-- name: claim_holds
+-- rank: read
+-- What a claim took under its key and has not settled. Whether its grants still run, fences knows.
+select j.id::text, j.fence, j.revision, j.root::text, j.type, j.configuration_revision, j.attempt, j.priority,
+  j.stages, j.input, j.input_ref, j.input_digest, j.inputs, j.run_at, j.deadline_at, j.timeout_at,
+  j.evidence_not_before, j.correlation_id, j.trace
+from steadhold.job_claims c
+cross join lateral unnest(c.jobs, c.fences) with ordinality as i(id, fence, n)
+join steadhold.jobs j on j.workspace = :workspace::text and j.id = i.id and j.fence = i.fence and j.state + 0 = 1
+where c.workspace = :workspace::text and c.key = :key::text
+order by i.n
+
+-- name: beat
+-- rank: read by id
+-- How long a lease may be renewed for: never past the attempt's timeout or the deadline.
+select i.n, j.cancel_requested_at is not null,
+  greatest(0.001, least(j.leased_seconds, extract(epoch from least(j.timeout_at, j.deadline_at) - steadhold.clock())::float8))
+from unnest(:id::uuid[]) with ordinality as i(id, n)
+join steadhold.jobs j on j.workspace = :workspace::text and j.id = i.id
+
+-- name: progress
+-- rank: read by id
+update steadhold.jobs j set progress = i.progress
+from (
+  select distinct on (i.id) i.* from unnest(:id::uuid[], :progress::bytea[]) with ordinality as i(id, progress, n)
+  order by i.id, i.n desc
+) i
+where j.workspace = :workspace::text and j.id = i.id
+returning i.n, true
+
+-- name: keep
+-- rank: jobs by root, stage
+-- A stage that is there already is left as it is.
+with i as (
+  select * from unnest(
+    :root::uuid[], :stage::text[], :job::uuid[], :fence::bigint[], :digest::bytea[], :input_digest::bytea[],
+    :result::bytea[], :result_ref::text[]
+  ) with ordinality as i(root, stage, job, fence, digest, input_digest, result, result_ref, n)
+), kept as (
+  insert into steadhold.checkpoints (
+    workspace, root, stage, job, fence, digest, input_digest, result, result_ref, committed_at)
+  select :workspace::text, i.root, i.stage, i.job, i.fence, i.digest, i.input_digest, i.result, i.result_ref,
+    steadhold.clock()
+  from i order by i.root, i.stage, i.n
+  on conflict (workspace, root, stage) do nothing
+  returning root, stage, committed_at
+)
+select min(i.n), min(kept.committed_at) from kept join i on i.root = kept.root and i.stage = kept.stage
+group by i.root, i.stage
+
+-- name: unkeep
+-- rank: read
+-- A stage whose owner turned out to be none, in the same transaction that wrote it.
+delete from steadhold.checkpoints c
+where c.workspace = :workspace::text and c.root = :root::uuid and c.stage = :stage::text
+
+-- name: stage_of
+-- rank: read by root, stage
+select i.n, c.stage, c.digest, c.input_digest, c.result, c.result_ref, c.fence, c.job::text, c.committed_at
+from unnest(:root::uuid[], :stage::text[]) with ordinality as i(root, stage, n)
+join steadhold.checkpoints c on c.workspace = :workspace::text and c.root = i.root and c.stage = i.stage
+
+-- name: stages_of
+-- rank: read by root
+-- The stage index of a claim: names and digests in the order they were committed.
+select i.n, c.stage, c.digest
+from unnest(:root::uuid[]) with ordinality as i(root, n)
+join steadhold.checkpoints c on c.workspace = :workspace::text and c.root = i.root
+order by i.n, c.committed_at, c.stage
+
+-- name: stages_page
+-- rank: read
+select c.stage, c.digest, c.input_digest, c.result, c.result_ref, c.fence, c.job::text, c.committed_at
+from steadhold.checkpoints c
+where c.workspace = :workspace::text and c.root = :root::uuid and c.stage > :after::text
+order by c.stage limit :limit::bigint
+
+-- name: advance
+-- rank: read by id
+-- The job changed and its state did not: a stage more (`stages` 1), or somebody asked or told it something (0).
+with i as (
+  select distinct on (i.id) i.* from unnest(
+    :id::uuid[], :held::bigint[], :stages::int[]
+  ) with ordinality as i(id, held, stages, n)
+  order by i.id, i.n
+)
+update steadhold.jobs j set
+  stages = j.stages + i.stages, lapses = case when i.stages > 0 then 0 else j.lapses end,
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1
+from i
+where j.workspace = :workspace::text and j.id = i.id and j.revision = i.held
+returning i.n, j.revision
+
+-- name: progressed
+-- rank: read by id
+-- Whether an owner committed a stage under its fence.
+select i.n, exists (
+  select from steadhold.checkpoints c
+  where c.workspace = :workspace::text and c.root = i.root and c.job = i.id and c.fence = i.fence)
+from unnest(:id::uuid[], :root::uuid[], :fence::bigint[]) with ordinality as i(id, root, fence, n)
+
+-- name: ask_cancel
+-- rank: read by id
+with i as (
+  select distinct on (i.id) i.* from unnest(
+    :id::uuid[], :held::bigint[], :by::text[], :reason::text[]
+  ) with ordinality as i(id, held, by, reason, n)
+  order by i.id, i.n
+)
+update steadhold.jobs j set
+  cancel_requested_at = steadhold.clock(), cancel_by = i.by, cancel_reason = i.reason,
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1
+from i
+where j.workspace = :workspace::text and j.id = i.id and j.revision = i.held
+returning i.n, j.revision
+
+-- name: note_cancel
+-- rank: read by id
+-- Who asked, on a job that was cancelled at once.
+update steadhold.jobs j set cancel_requested_at = steadhold.clock(), cancel_by = i.by, cancel_reason = i.reason
+from unnest(:id::uuid[], :by::text[], :reason::text[]) with ordinality as i(id, by, reason, n)
+where j.workspace = :workspace::text and j.id = i.id
+returning i.n, true
+
+-- name: keep_alive
+-- rank: read
+-- Key share: only a purge minds it, so nobody waits for this and it waits only for one.
+select j.state, j.revision, j.id::text, j.unique_key
+from steadhold.jobs j
+where j.workspace = :workspace::text and j.id = :id::uuid
+for key share
+
+-- name: readmit
+-- rank: jobs
+-- A new job with what the old one was given, and the stages of all before it.
+insert into steadhold.jobs (
+  workspace, id, root, retry_of, type, configuration_revision, revision, priority, attempts_max, lease_seconds,
+  timeout_seconds, versions, run_at, created_at, deadline_at, evidence_not_before, unique_key, concurrency_key,
+  tags, correlation_id, trace, input_digest, input, input_ref, inputs, stages)
+select j.workspace, :id::uuid, j.root, j.id, j.type, j.configuration_revision,
+  (select (h.incarnation << 32) + 1 from steadhold.house h), j.priority, j.attempts_max, j.lease_seconds,
+  j.timeout_seconds, j.versions, steadhold.clock(), steadhold.clock(),
+  steadhold.clock() + (j.deadline_at - j.created_at), j.evidence_not_before, j.unique_key, j.concurrency_key,
+  j.tags, j.correlation_id, j.trace, j.input_digest, j.input, j.input_ref, j.inputs, (
+    select count(*) from steadhold.checkpoints c where c.workspace = :workspace::text and c.root = j.root)
+from steadhold.jobs j
+where j.workspace = :workspace::text and j.id = :retry_of::uuid
+on conflict do nothing
+returning revision, root::text, configuration_revision, run_at, type, tags
+
+-- name: tell
+-- rank: read by job
+-- Signals of a held job are numbered as they come; the plan has counted what is kept.
+insert into steadhold.job_signals (workspace, job, n, name, data, sent_at)
+select :workspace::text, i.job, (
+    select coalesce(max(s.n), 0) from steadhold.job_signals s
+    where s.workspace = :workspace::text and s.job = i.job
+  ) + row_number() over (partition by i.job order by i.n), i.name, i.data, steadhold.clock()
+from unnest(:job::uuid[], :name::text[], :data::bytea[]) with ordinality as i(job, name, data, n)
+
+-- name: told
+-- rank: read by job
+select i.n, (select count(*) from steadhold.job_signals s where s.workspace = :workspace::text and s.job = i.job)
+from unnest(:job::uuid[]) with ordinality as i(job, n)
+
+-- name: signalled
+-- rank: read by job, name
+select i.n, true from unnest(:job::uuid[], :name::text[]) with ordinality as i(job, name, n)
+where exists (
+  select from steadhold.job_signals s
+  where s.workspace = :workspace::text and s.job = i.job and s.name = i.name)
+
+-- name: hear
+-- rank: read by job, name
+-- Takes the oldest signal of a name.
+with i as (
+  select * from unnest(:job::uuid[], :name::text[]) with ordinality as i(job, name, n)
+), oldest as (
+  select i.n, i.job, (
+    select min(s.n) from steadhold.job_signals s
+    where s.workspace = :workspace::text and s.job = i.job and s.name = i.name) as which
+  from i
+)
+delete from steadhold.job_signals s using oldest o
+where s.workspace = :workspace::text and s.job = o.job and s.n = o.which
+returning o.n, s.data
+
+-- name: ends
+-- rank: read by id
+-- How a job ended, for whoever waited for it. An end does not change.
+select i.n, j.state, j.result_ref, j.error_code
+from unnest(:id::uuid[]) with ordinality as i(id, n)
+join steadhold.jobs j on j.workspace = :workspace::text and j.id = i.id
+
+-- name: overdue
+-- rank: jobs
+select j.id::text from steadhold.jobs j
+where j.workspace = :workspace::text and j.state = 0 and j.deadline_at <= (select steadhold.clock())
+order by j.deadline_at limit :limit::bigint
+for no key update skip locked
+
+-- name: asleep
+-- rank: jobs
+-- Waiting jobs that nobody else is moving.
+select j.id::text from steadhold.jobs j
+where j.workspace = :workspace::text and j.id = any(:ids::uuid[])
+order by j.id for no key update skip locked
+
+-- name: forgettable
+-- rank: jobs
+select j.id::text, j.root::text, j.tags from steadhold.jobs j
+where j.workspace = :workspace::text and j.forget_at <= (select steadhold.clock())
+order by j.forget_at limit :limit::bigint
+for update skip locked
+
+-- name: forget
+-- rank: read
+-- Stages go with the last job of their root.
+with gone as (
+  delete from steadhold.jobs j where j.workspace = :workspace::text and j.id = any(:ids::uuid[]) returning j.id, j.root
+), tags as (
+  delete from steadhold.job_tags t using gone
+  where t.workspace = :workspace::text and t.id = gone.id and t.tag = any(:tags::text[])
+), signals as (
+  delete from steadhold.job_signals s using gone where s.workspace = :workspace::text and s.job = gone.id
+), slots as (
+  delete from steadhold.job_slots s using gone where s.workspace = :workspace::text and s.job = gone.id
+)
+select gone.id::text from gone
+
+-- name: forget_stages
+-- rank: read
+delete from steadhold.checkpoints c
+where c.workspace = :workspace::text and c.root = any(:roots::uuid[]) and not exists (
+  select from steadhold.jobs j where j.workspace = :workspace::text and j.id = c.root
+) and not exists (
+  select from steadhold.jobs j where j.workspace = :workspace::text and j.root = c.root and j.retry_of is not null
+)
+returning true
+
+-- name: forget_rest
+-- rank: read
+-- Old claims, turns that nobody has taken for a day, and configurations that no job pins.
+with claims as (
+  delete from steadhold.job_claims c where c.workspace = :workspace::text and (c.workspace, c.key) in (
+    select o.workspace, o.key from steadhold.job_claims o
+    where o.workspace = :workspace::text and o.claimed_at < (select steadhold.clock()) - interval '7 days'
+    limit :limit::bigint for update skip locked)
+  returning true
+), turns as (
+  delete from steadhold.job_slot_turns t where t.workspace = :workspace::text and (t.workspace, t.key) in (
+    select o.workspace, o.key from steadhold.job_slot_turns o
+    where o.workspace = :workspace::text and o.turned_at < (select steadhold.clock()) - interval '1 day'
+    limit :limit::bigint for update skip locked)
+)
+select count(*) from claims
+
+-- name: type_of
+-- rank: read
+select t.type, t.revision, c.body, t.changed_at
+from steadhold.job_types t
+join steadhold.job_configurations c
+  on c.workspace = t.workspace and c.type = t.type and c.revision = t.revision
+where t.workspace = :workspace::text and t.type = :type::text
+
+-- name: types_page
+-- rank: read
+select t.type, t.revision, c.body, t.changed_at
+from steadhold.job_types t
+join steadhold.job_configurations c
+  on c.workspace = t.workspace and c.type = t.type and c.revision = t.revision
+where t.workspace = :workspace::text and t.type > :after::text
+order by t.type limit :limit::bigint
+
+-- name: configure
+-- rank: jobs
+-- One writer wins per expected revision; null creates.
+with base as (
+  select h.incarnation << 32 as revision from steadhold.house h
+), changed as (
+  update steadhold.job_types t set
+    revision = greatest(t.revision, (select base.revision from base)) + 1,
+    type_max = :type_max::int, key_max = :key_max::int, changed_at = steadhold.clock()
+  where t.workspace = :workspace::text and t.type = :type::text and t.revision = :expected::bigint
+  returning t.revision
+), made as (
+  insert into steadhold.job_types (workspace, type, revision, type_max, key_max, changed_at)
+  select :workspace::text, :type::text, base.revision + 1, :type_max::int, :key_max::int, steadhold.clock()
+  from base where :expected::bigint is null
+  on conflict do nothing
+  returning revision
+), now as (
+  select revision from changed union all select revision from made
+), kept as (
+  insert into steadhold.job_configurations (
+    workspace, type, revision, body, lease_seconds, timeout_seconds, attempts_max, retention_seconds, versions,
+    written_at)
+  select :workspace::text, :type::text, now.revision, :body::bytea, :lease_seconds::float8,
+    :timeout_seconds::float8, :attempts_max::int, :retention_seconds::float8, :versions::text[], steadhold.clock()
+  from now
+)
+select revision from now
+
+-- name: look
+-- rank: read
+select j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
+  j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
+  j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
+  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
+  j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
+from steadhold.jobs j
+where j.workspace = :workspace::text and j.id = :id::uuid
+
+-- name: bytes_of
+-- rank: read
+select j.input, j.result, j.result_ref, j.input_digest from steadhold.jobs j
+where j.workspace = :workspace::text and j.id = :id::uuid
+
+-- name: page
+-- rank: read
+-- Newest first. The states that a few jobs of many are in have statements of their own, for the sake of their indexes.
+select j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
+  j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
+  j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
+  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
+  j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
+from steadhold.jobs j
+where j.workspace = :workspace::text and j.id < :before::uuid
+  and (:state::int is null or j.state = :state::int)
+  and (:type::text is null or j.type = :type::text)
+  and (:unique_key::text is null or j.unique_key = :unique_key::text)
+  and (:tag::text is null or j.id in (
+    select t.id from steadhold.job_tags t where t.workspace = :workspace::text and t.tag = :tag::text))
+  and (:created_after::timestamptz is null or j.created_at >= :created_after::timestamptz)
+  and (:created_before::timestamptz is null or j.created_at < :created_before::timestamptz)
+order by j.id desc limit :limit::bigint
+
+-- name: page_active
+-- rank: read
+select j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
+  j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
+  j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
+  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
+  j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
+from steadhold.jobs j
+where j.workspace = :workspace::text and j.id < :before::uuid
+  and j.state in (1, 2) and j.state = :state::int
+  and (:type::text is null or j.type = :type::text)
+  and (:unique_key::text is null or j.unique_key = :unique_key::text)
+  and (:tag::text is null or j.id in (
+    select t.id from steadhold.job_tags t where t.workspace = :workspace::text and t.tag = :tag::text))
+  and (:created_after::timestamptz is null or j.created_at >= :created_after::timestamptz)
+  and (:created_before::timestamptz is null or j.created_at < :created_before::timestamptz)
+order by j.id desc limit :limit::bigint
+
+-- name: page_failed
+-- rank: read
+select j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
+  j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
+  j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
+  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
+  j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
+from steadhold.jobs j
+where j.workspace = :workspace::text and j.id < :before::uuid
+  and j.state = 4 and :state::int = 4
+  and (:type::text is null or j.type = :type::text)
+  and (:unique_key::text is null or j.unique_key = :unique_key::text)
+  and (:tag::text is null or j.id in (
+    select t.id from steadhold.job_tags t where t.workspace = :workspace::text and t.tag = :tag::text))
+  and (:created_after::timestamptz is null or j.created_at >= :created_after::timestamptz)
+  and (:created_before::timestamptz is null or j.created_at < :created_before::timestamptz)
+order by j.id desc limit :limit::bigint
+
+-- name: matching
+-- rank: read
+-- The jobs that a filter means, at most one more than a bulk verb takes.
+select j.id::text from steadhold.jobs j
+where j.workspace = :workspace::text
+  and j.state = any(:states::int[])
+  and (:type::text is null or j.type = :type::text)
+  and (:unique_key::text is null or j.unique_key = :unique_key::text)
+  and (:tag::text is null or j.id in (
+    select t.id from steadhold.job_tags t where t.workspace = :workspace::text and t.tag = :tag::text))
+  and (:created_after::timestamptz is null or j.created_at >= :created_after::timestamptz)
+  and (:created_before::timestamptz is null or j.created_at < :created_before::timestamptz)
+order by j.id limit :limit::bigint

@@ -1,0 +1,242 @@
+"""What anybody may do to a job, whoever runs it: cancel, retry, signal, one or many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from steadhold import events
+from steadhold.jobs import model, moving, verdicts, waiting
+from steadhold.jobs.model import JobEnded, KeyConflict, State
+from steadhold.jobs.moving import SQL, Change
+from steadhold.jobs.verdicts import Move
+from steadhold.kit.limits import PAGE_ITEMS_MAX, SIGNALS_MAX
+from steadhold.kit.outcome import Missing, RevisionConflict
+from steadhold.kit.plan import Plan, Refusal, each, operation, rows, single_operation
+
+BULK_MAX = PAGE_ITEMS_MAX
+CANCELLED = Move(model.CANCELLED, "cancel")
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelling:
+    """Where a request to cancel stands: noted, done, or come too late. `state` is the job's."""
+
+    id: str
+    outcome: Literal["requested", "cancelled", "too_late"]
+    state: State
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A new job with what the old one was given; its stages are those of all jobs of its root."""
+
+    id: str
+    retry_of: str
+    root_job_id: str
+    revision: int
+    configuration_revision: int
+    run_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JobNotEnded(Refusal):
+    """Only a job that has ended can be retried."""
+
+    id: str
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """The signal is kept until the job takes it."""
+
+    id: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class SignalsFull(Refusal):
+    """The job keeps as many signals as it may, none of which it has taken."""
+
+    id: str
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which jobs are meant. What is None does not matter."""
+
+    state: State | None = None
+    type: str | None = None
+    unique_key: str | None = None
+    tag: str | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many jobs a filter means now. Nothing was done."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CountChanged(Refusal):
+    """The filter means another number of jobs than was expected."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TooMany(Refusal):
+    """The filter means more jobs than one verb takes."""
+
+    allowed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """What became of each job that was meant."""
+
+    outcomes: tuple[Cancelling | Retried | KeyConflict, ...]
+
+
+CancelOutcome: TypeAlias = Cancelling | Missing | RevisionConflict
+RetryOutcome: TypeAlias = Retried | JobNotEnded | KeyConflict | Missing | RevisionConflict
+SignalOutcome: TypeAlias = Signalled | SignalsFull | JobEnded | Missing | RevisionConflict
+BulkOutcome: TypeAlias = Counted | Steered | CountChanged | TooMany
+
+
+@operation
+def cancel(
+    workspace: str, id: str, by: str, reason: str | None = None, *, revision: int | None = None
+) -> Plan[CancelOutcome]:
+    """Cancel a job that nobody runs; ask whoever runs it to stop; say that it is too late. Repeats say the same."""
+    while True:  # again where a twin in the same transaction moved the job first
+        held = (yield from moving.hold(workspace, [id])).get(id)
+        if held is None:
+            return Missing()
+        if revision is not None and revision != held.revision:
+            return RevisionConflict(held.revision)
+        verdict = verdicts.cancelling(held.state)
+        asked = {"workspace": workspace, "id": id, "by": by, "reason": reason}
+        if verdict.state is not None:
+            change = Change(held, CANCELLED)
+            if written := (yield from moving.write(workspace, [change]))[0]:
+                yield from each(SQL.note_cancel, [asked])
+                yield from moving.follow(workspace, [(change, written)])
+                if held.state == model.WAITING:
+                    yield from events.unwait(workspace, [id])
+                return Cancelling(id, "cancelled", "cancelled", written.revision)
+        elif held.state != model.RUNNING or held.cancel_requested:
+            return Cancelling(id, verdict.outcome, model.STATES[held.state], held.revision)
+        elif hand := (yield from each(SQL.ask_cancel, [{**asked, "held": held.revision}]))[0]:
+            raised: int = hand[0][0]
+            yield from events.record(workspace, [moving.recorded(id, raised, "cancel_requested", {"by": by})])
+            return Cancelling(id, "requested", "running", raised)
+
+
+@single_operation
+def retry(workspace: str, id: str, new_id: str, *, revision: int | None = None) -> Plan[RetryOutcome]:
+    """Admit an ended job anew, as `new_id`, with the configuration and inputs it had and the stages it committed."""
+    old = yield from rows(SQL.keep_alive, workspace=workspace, id=id)
+    if not old:
+        return Missing()
+    state, held, *_, unique_key = old[0]
+    if revision is not None and revision != held:
+        return RevisionConflict(held)
+    if state < model.COMPLETED:
+        return JobNotEnded(id, model.STATES[state])
+    while not (made := (yield from rows(SQL.readmit, workspace=workspace, id=new_id, retry_of=id))):
+        found = (yield from each(SQL.present, [{"workspace": workspace, "id": new_id, "unique_key": unique_key}]))[0]
+        if found:
+            return KeyConflict(found[0][0])
+    raised, root, configuration_revision, run_at, type, tags = made[0]
+    yield from each(SQL.tag, [{"workspace": workspace, "id": new_id, "tag": tag} for tag in (tags or "").split()])
+    data = {"cause": "retry", "type": type, "retry_of": id}
+    yield from events.record(workspace, [moving.recorded(new_id, raised, "accepted", data)])
+    return Retried(new_id, id, root, raised, configuration_revision, run_at)
+
+
+@operation
+def signal(
+    workspace: str, id: str, name: str, data: bytes | None = None, *, revision: int | None = None
+) -> Plan[SignalOutcome]:
+    """Tell a job something. It is kept, exact JSON, until the job waits for this name; each wait takes one."""
+    while True:
+        held = (yield from moving.hold(workspace, [id])).get(id)
+        if held is None:
+            return Missing()
+        if revision is not None and revision != held.revision:
+            return RevisionConflict(held.revision)
+        if held.state >= model.COMPLETED:
+            return JobEnded(id, model.STATES[held.state])
+        kept: int = (yield from each(SQL.told, [{"workspace": workspace, "job": id}]))[0][0][0]
+        if kept >= SIGNALS_MAX:
+            return SignalsFull(id, kept)
+        raised = yield from moving.advance(workspace, held)
+        if raised is not None:
+            break
+    yield from each(SQL.tell, [{"workspace": workspace, "job": id, "name": name, "data": data}])
+    yield from events.record(workspace, [moving.recorded(id, raised, "signalled", {"name": name})])
+    if held.state == model.WAITING:
+        yield from events.settled(workspace, [waiting.signal_subject(id, name)])
+    return Signalled(id, raised)
+
+
+@single_operation
+def cancel_all(workspace: str, which: Filter, expected: int | None, by: str, reason: str | None = None) -> Plan[BulkOutcome]:
+    """Cancel every live job that a filter means, if they are as many as expected; None only counts them."""
+    ids = yield from _matching(workspace, which, model.LIVE)
+    if (verdict := _counted(ids, expected)) is not None:
+        return verdict
+    outcomes: list[Cancelling | Retried | KeyConflict] = []
+    yield from moving.hold(workspace, ids)
+    for id in ids:
+        outcome = yield from cancel.plan(workspace, id, by, reason)
+        if isinstance(outcome, Cancelling):
+            outcomes.append(outcome)
+    return Steered(tuple(outcomes))
+
+
+@single_operation
+def retry_all(workspace: str, which: Filter, expected: int | None, new_ids: Sequence[str]) -> Plan[BulkOutcome]:
+    """Retry every ended job that a filter means, if they are as many as expected, under `new_ids`; None only counts."""
+    ids = yield from _matching(workspace, which, (model.COMPLETED, model.FAILED, model.CANCELLED))
+    if (verdict := _counted(ids, expected)) is not None:
+        return verdict
+    outcomes: list[Cancelling | Retried | KeyConflict] = []
+    for id, new_id in zip(ids, new_ids, strict=False):
+        outcome = yield from retry.plan(workspace, id, new_id)
+        if isinstance(outcome, (Retried, KeyConflict)):
+            outcomes.append(outcome)
+    return Steered(tuple(outcomes))
+
+
+def _matching(workspace: str, which: Filter, of: Sequence[int]) -> Plan[list[str]]:
+    wanted = of if which.state is None else [code for code in of if model.STATES[code] == which.state]
+    found = yield from rows(
+        SQL.matching,
+        workspace=workspace,
+        states=list(wanted),
+        type=which.type,
+        unique_key=which.unique_key,
+        tag=which.tag,
+        created_after=which.created_after,
+        created_before=which.created_before,
+        limit=BULK_MAX + 1,
+    )
+    return [id for (id,) in found]
+
+
+def _counted(ids: Sequence[str], expected: int | None) -> Counted | CountChanged | TooMany | None:
+    if len(ids) > BULK_MAX:
+        return TooMany(BULK_MAX)
+    if expected is None:
+        return Counted(len(ids))
+    return None if len(ids) == expected else CountChanged(len(ids))

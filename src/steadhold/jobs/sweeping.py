@@ -1,0 +1,108 @@
+"""What happens to jobs when nobody does anything: leases and deadlines pass, waits end, windows close.
+
+Each sweep decides under the lock of what it decides on, and is played alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from steadhold import events, fences
+from steadhold.events import Due
+from steadhold.jobs import model, moving, verdicts, waiting
+from steadhold.jobs.moving import SQL, Change, Held, Written
+from steadhold.jobs.verdicts import Move
+from steadhold.kit.plan import Plan, each, rows, single_operation
+
+WOKEN: Final = Move(model.ACCEPTED, "woken")
+TIMED_OUT: Final = Move(model.ACCEPTED, "timed_out")
+
+
+@single_operation
+def lapse(workspace: str, limit: int) -> Plan[int]:
+    """End leases that ran out: their jobs are due again, cancelled, or failed. Answers how many."""
+    refs = yield from fences.lapsed(workspace, "job", limit)
+    held = yield from moving.hold(workspace, [ref.name for ref in refs])
+    running = [
+        row for ref in refs
+        if (row := held.get(ref.name)) is not None and row.state == model.RUNNING and row.fence == ref.fence
+    ]  # fmt: skip
+    progressed = yield from each(SQL.progressed, [
+        {"workspace": workspace, "id": row.id, "root": row.root, "fence": row.fence} for row in running
+    ])  # fmt: skip
+    policies = yield from moving.policies(workspace, running)
+    changes = [
+        Change(row, verdicts.lapsed(
+            row.standing(), hand[0][0], verdicts.configuration(policies[row.type, row.configuration_revision]).retry))
+        for row, hand in zip(running, progressed, strict=True)
+    ]  # fmt: skip
+    yield from _make(workspace, changes)
+    yield from moving.let_go(workspace, changes, released=False)
+    moved = {change.held.id for change in changes}
+    yield from fences.end(workspace, [ref for ref in refs if ref.name not in moved], released=False)
+    return len(refs)
+
+
+@single_operation
+def overdue(workspace: str, limit: int) -> Plan[int]:
+    """Fail accepted jobs whose deadline passed. Answers how many."""
+    found = yield from rows(SQL.overdue, workspace=workspace, limit=limit)
+    held = yield from moving.hold(workspace, [id for (id,) in found])
+    yield from _make(workspace, [Change(row, verdicts.overdue()) for row in held.values()])
+    return len(found)
+
+
+@single_operation
+def wake(workspace: str, limit: int) -> Plan[int]:
+    """Move jobs whose wait is over, and commit what came of it as their stage. Answers how many."""
+    ids = yield from events.due(workspace, limit)
+    free = [id for (id,) in (yield from rows(SQL.asleep, workspace=workspace, ids=ids))] if ids else []
+    held = yield from moving.hold(workspace, free)
+    waits = yield from events.take(workspace, free)
+    over = [
+        (held[wait.job_id], wait) for wait in waits if wait is not None and held[wait.job_id].state == model.WAITING
+    ]
+    changes: list[Change] = []
+    for row, wait in over:
+        changes.append((yield from _woken(workspace, row, wait)))
+    yield from _make(workspace, changes)
+    return len(changes)
+
+
+def _woken(workspace: str, held: Held, wait: Due) -> Plan[Change]:
+    asked: dict[str, Any] = msgspec.json.decode(wait.what)["for"]
+    timer = "timer" in asked
+    late = held.deadline_at is not None and held.deadline_at <= held.now
+    if late and not wait.happened:
+        return Change(held, verdicts.overdue())
+    happened = wait.happened or timer
+    body = yield from waiting.fact(workspace, held.id, asked, happened=happened)
+    item = moving.stage_item(workspace, held.id, held.fence, wait.stage, body, None, root=held.root)
+    kept = (yield from each(SQL.keep, [item]))[0]
+    return Change(held, WOKEN if happened else TIMED_OUT, stages=len(kept))
+
+
+def _make(workspace: str, changes: Sequence[Change]) -> Plan[None]:
+    written = yield from moving.write(workspace, changes)
+    done: list[tuple[Change, Written]] = []
+    for change, wrote in zip(changes, written, strict=True):
+        assert wrote is not None, "a sweep is played alone, and holds what it moves"
+        done.append((change, wrote))
+    yield from moving.follow(workspace, done)
+
+
+@single_operation
+def forget(workspace: str, limit: int) -> Plan[int]:
+    """Remove finished jobs past their window, with their stages, signals, tags and events, and old claims."""
+    found = yield from rows(SQL.forgettable, workspace=workspace, limit=limit)
+    ids = [id for id, _, _ in found]
+    if ids:
+        tags = sorted({tag for _, _, tags in found for tag in (tags or "").split()})
+        yield from events.forget(workspace, [moving.subject(id) for id in ids])
+        yield from rows(SQL.forget, workspace=workspace, ids=ids, tags=tags)
+        yield from rows(SQL.forget_stages, workspace=workspace, roots=sorted({root for _, root, _ in found}))
+    old = yield from rows(SQL.forget_rest, workspace=workspace, limit=limit)
+    return max(len(ids), old[0][0])

@@ -1,0 +1,133 @@
+"""What becomes of a job: pure decisions over what its locked row says. Nothing here asks or acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+import msgspec
+
+from steadhold.jobs import model
+from steadhold.jobs.model import Configuration, Retry
+from steadhold.kit.limits import LAPSES_MAX
+
+CHARGED: Final = ("transient", "timeout")
+RETRIED: Final = (*CHARGED, "rate_limited", "interrupted")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What decides about a running job: its locked row, and the database's clock after the lock was held."""
+
+    id: str
+    attempt: int
+    attempts_max: int
+    lapses: int
+    cancel_requested: bool
+    deadline_at: datetime | None
+    timeout_at: datetime | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The next state and what causes it. `after_seconds` counts from now; `refund` gives the attempt back."""
+
+    state: int
+    cause: str
+    after_seconds: float = 0.0
+    refund: bool = False
+    lapses: int = 0
+    error_code: str | None = None
+    message: str | None = None
+    klass: str | None = None
+
+
+def released(after_seconds: float, cancel_requested: bool) -> Move:
+    """Handed back untouched: due again, unless somebody asked to cancel it meanwhile."""
+    if cancel_requested:
+        return Move(model.CANCELLED, "release", refund=True)
+    return Move(model.ACCEPTED, "snooze" if after_seconds else "release", after_seconds, refund=True)
+
+
+def failed(standing: Standing, error_code: str, message: str, klass: str, retry: Retry) -> Move:
+    """A failure: due again where its class allows and attempts are left, at an end otherwise."""
+    spent = klass in CHARGED and standing.attempt >= standing.attempts_max
+    if klass not in RETRIED or spent:
+        return Move(model.FAILED, "error", error_code=error_code, message=message, klass=klass)
+    refund = klass not in CHARGED
+    if standing.cancel_requested:
+        return Move(model.CANCELLED, "retry", refund=refund, error_code=None)
+    after = 0.0 if klass == "interrupted" else backoff(retry, standing.id, standing.attempt)
+    return Move(model.ACCEPTED, "retry", after, refund, error_code=error_code, message=message, klass=klass)
+
+
+def lapsed(standing: Standing, progressed: bool, retry: Retry) -> Move:
+    """A lease that ran out. `progressed`: its owner committed a checkpoint under it.
+
+    A lease ends no later than the attempt's timeout and the job's deadline, so those are told apart here.
+    """
+    if standing.cancel_requested:
+        return Move(model.CANCELLED, "lapse")
+    if standing.deadline_at is not None and standing.deadline_at <= standing.now:
+        return overdue()
+    if standing.timeout_at is not None and standing.timeout_at <= standing.now:
+        return failed(standing, "timeout", "The attempt ran longer than timeout_seconds.", "timeout", retry)
+    lapses = 0 if progressed else standing.lapses + 1
+    if lapses >= LAPSES_MAX:
+        message = f"{LAPSES_MAX} leases in a row lapsed without a new checkpoint."
+        return Move(model.FAILED, "poison", lapses=lapses, error_code="poison", message=message, klass="bug")
+    if standing.attempt >= standing.attempts_max:
+        message = "The last attempt's lease lapsed."
+        return Move(model.FAILED, "error", lapses=lapses, error_code="lapsed", message=message, klass="transient")
+    return Move(model.ACCEPTED, "lapse", lapses=lapses)
+
+
+def overdue() -> Move:
+    """The deadline passed before the job ended."""
+    message = "The job did not end before its deadline."
+    return Move(model.FAILED, "deadline", error_code="deadline", message=message, klass="permanent")
+
+
+def backoff(retry: Retry, id: str, attempt: int) -> float:
+    """Seconds until the attempt after `attempt`: doubling, capped, and spread by the job's own id."""
+    whole = min(retry.cap_seconds, retry.base_seconds * 2.0 ** min(attempt - 1, 60))
+    chance = int.from_bytes(model.digest(f"{id}:{attempt}".encode())[:6]) / 2.0**48
+    return whole * (1.0 - retry.jitter * chance)
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelling:
+    """What a request to cancel comes to in a state: the move to make, or None where it can only be noted."""
+
+    outcome: str
+    state: int | None
+
+
+def cancelling(state: int) -> Cancelling:
+    """Cancel at once what no worker holds, ask the worker that does, and come too late for what has ended."""
+    if state in (model.ACCEPTED, model.WAITING):
+        return Cancelling("cancelled", model.CANCELLED)
+    if state == model.RUNNING:
+        return Cancelling("requested", None)
+    return Cancelling("cancelled" if state == model.CANCELLED else "too_late", None)
+
+
+Evidence: TypeAlias = model.EvidenceRequired | model.StaleEvidence
+
+
+def evidence_fault(not_before: datetime | None, evidence_at: datetime | None) -> Evidence | None:
+    """Say what is wrong with the evidence of a result, if the job asks for any."""
+    if not_before is None:
+        return None
+    if evidence_at is None:
+        return model.EvidenceRequired(not_before)
+    return model.StaleEvidence(not_before) if evidence_at < not_before else None
+
+
+@lru_cache(maxsize=1024)
+def configuration(body: bytes | None) -> Configuration:
+    """Read a stored configuration; None is revision 0."""
+    return model.DEFAULTS if body is None else msgspec.json.decode(body, type=Configuration)

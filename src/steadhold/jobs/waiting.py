@@ -1,0 +1,144 @@
+"""Waits: a job hands itself back until a fact holds, and the fact becomes a checkpoint.
+
+The wait and the change it is for lock the same row (the job itself for its signals, the other job for its end),
+so either the wait sees the fact or the change sees the wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any, TypeAlias, assert_never
+
+import msgspec
+
+from steadhold import events
+from steadhold.jobs import model, moving
+from steadhold.jobs.model import JobEnd, NothingToAwait, Settled, Settlement, Signal, StagesFull, Timer, Wait
+from steadhold.jobs.moving import SQL, Change, Entry, Held
+from steadhold.jobs.verdicts import Move
+from steadhold.kit.limits import STAGES_MAX
+from steadhold.kit.plan import Plan, each
+
+Begun: TypeAlias = Change | Settled | NothingToAwait | StagesFull | None
+WAITED = Move(model.WAITING, "wait", refund=True)
+
+
+def touched(settlements: Iterable[Settlement]) -> list[str]:
+    """The jobs whose rows settlements need: their own, and those they are to wait for."""
+    ids: list[str] = []
+    for settlement in settlements:
+        ids.append(settlement.id)
+        if isinstance(settlement.said, Wait) and isinstance(settlement.said.awaited, JobEnd):
+            ids.append(settlement.said.awaited.job_id)
+    return ids
+
+
+def awaited_subject(id: str, awaited: model.Awaited) -> str | None:
+    """The name under which the change is announced; time announces itself."""
+    match awaited:
+        case Timer():
+            return None
+        case Signal(name):
+            return signal_subject(id, name)
+        case JobEnd(job_id):
+            return moving.subject(job_id)
+        case _:
+            assert_never(awaited)
+
+
+def signal_subject(id: str, name: str) -> str:
+    """The name under which a job's signal is announced."""
+    return f"signal:{id}/{name}"
+
+
+def begin(
+    workspace: str, held: Held, wait: Wait, said: bytes, others: Mapping[str, Held], more: list[Entry]
+) -> Plan[Begun]:
+    """Begin to wait; or, where the stage is committed or the fact is true already, go on running with it."""
+    if kept := (yield from moving.stage_kept(workspace, held.root, wait.stage)):
+        return Settled(held.id, "running", held.revision, woke=kept.result)
+    if held.stages >= STAGES_MAX:
+        return StagesFull(held.id)
+    awaited = wait.awaited
+    if isinstance(awaited, JobEnd) and awaited.job_id not in others:
+        return NothingToAwait(moving.subject(awaited.job_id))
+    if (yield from _true_already(workspace, held, awaited, others)):
+        return (yield from _at_once(workspace, held, wait, more))
+    return Change(held, WAITED, held.fence, said, wait=_wait(held, wait))
+
+
+def _wait(held: Held, wait: Wait) -> events.Waiting:
+    bounds = [at for at in (wait.until, held.deadline_at) if at is not None]
+    if isinstance(wait.awaited, Timer):
+        bounds.append(held.now + timedelta(seconds=wait.awaited.seconds))
+    subject = awaited_subject(held.id, wait.awaited)
+    return events.Waiting(held.id, wait.stage, subject, min(bounds), encoded(wait))
+
+
+def encoded(wait: Wait) -> bytes:
+    """What a waiting job shows of its wait."""
+    return msgspec.json.encode({"stage": wait.stage, "for": named(wait.awaited), "until": wait.until})
+
+
+def named(awaited: model.Awaited) -> dict[str, Any]:
+    """`for`, as it is said and shown."""
+    match awaited:
+        case Timer(seconds):
+            return {"timer": seconds}
+        case Signal(name):
+            return {"signal": name}
+        case JobEnd(job_id):
+            return {"job": job_id}
+        case _:
+            assert_never(awaited)
+
+
+def _true_already(workspace: str, held: Held, awaited: model.Awaited, others: Mapping[str, Held]) -> Plan[bool]:
+    match awaited:
+        case Timer(seconds):
+            return seconds <= 0
+        case Signal(name):
+            item = {"workspace": workspace, "job": held.id, "name": name}
+            return bool((yield from each(SQL.signalled, [item]))[0])
+        case JobEnd(job_id):
+            return others[job_id].state >= model.COMPLETED
+        case _:
+            assert_never(awaited)
+
+
+def _at_once(workspace: str, held: Held, wait: Wait, more: list[Entry]) -> Plan[Settled | None]:
+    revision = yield from moving.advance(workspace, held, stages=1)
+    if revision is None:
+        return None
+    body = yield from fact(workspace, held.id, named(wait.awaited), happened=True)
+    item = moving.stage_item(workspace, held.id, held.fence, wait.stage, body, None, root=held.root)
+    if not (yield from each(SQL.keep, [item]))[0]:
+        kept = yield from moving.stage_kept(workspace, held.root, wait.stage)
+        body = kept.result if kept is not None else body
+    more.append(moving.recorded(held.id, revision, "checkpointed", {"stage": wait.stage, "fence": held.fence}))
+    return Settled(held.id, "running", revision, woke=body)
+
+
+def fact(workspace: str, id: str, awaited: Mapping[str, Any], *, happened: bool) -> Plan[bytes]:
+    """What a wait came to, as its checkpoint says it. A signal is taken by this."""
+    if not happened:
+        return msgspec.json.encode({"why": "timed_out"})
+    found: dict[str, Any] = {"why": "happened", **awaited}
+    if "signal" in awaited:
+        item = {"workspace": workspace, "job": id, "name": awaited["signal"]}
+        hand = (yield from each(SQL.hear, [item]))[0]
+        found["data"] = msgspec.Raw(hand[0][0] or b"null") if hand else None
+    elif "job" in awaited:
+        hand = (yield from each(SQL.ends, [{"workspace": workspace, "id": awaited["job"]}]))[0]
+        found |= _end(*hand[0]) if hand else {}
+    return msgspec.json.encode(found)
+
+
+def _end(state: int, result_ref: str | None, error_code: str | None) -> dict[str, Any]:
+    ended: dict[str, Any] = {"state": model.STATES[state]}
+    if state == model.COMPLETED:
+        ended["result_ref"] = result_ref
+    if state == model.FAILED:
+        ended["error_code"] = error_code
+    return ended
