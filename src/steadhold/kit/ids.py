@@ -20,6 +20,7 @@ _VERSION_AND_VARIANT = 7 << 76 | 0b10 << 62
 _RANDOM_BITS = (1 << 80) - 1 & ~(0xF << 76 | 0b11 << 62)
 _MILLISECONDS_MAX = (1 << 48) - 1
 _RANDOM_BYTES = 10
+_SECRET_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,8 @@ def uuid7_ms(text: str) -> int | None:
 def new_id() -> str:
     """A new UUIDv7 of this moment. Reads the clock and the system's randomness: entrances only."""
     return uuid7(time.time_ns() // 1_000_000, secrets.token_bytes(_RANDOM_BYTES))
+
+
+def new_secret() -> bytes:
+    """32 bytes of the system's randomness, for a secret that nobody can guess: entrances only."""
+    return secrets.token_bytes(_SECRET_BYTES)

@@ -93,6 +93,12 @@ KEY_SCOPES_MAX: Final = 64
 KEY_CHARS_MAX: Final = 256
 """A presented key; a longer one is no key of ours and is not hashed."""
 
+KEY_SECONDS_MAX: Final = 10 * 366 * 86_400
+"""``expires_in_seconds`` of a new key; without it a key lives as long as its maker."""
+
+JOB_TYPES_ENTITLED_MAX: Final = 1_000
+"""Job types that a workspace's entitlements name."""
+
 ROTATION_GRACE_SECONDS_MAX: Final = 7 * 86_400
 """How long the old secret of a rotated key may still serve."""
 
