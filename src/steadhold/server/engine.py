@@ -22,7 +22,7 @@ from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Single
 from steadhold.server import rooms
 from steadhold.server.health import Health
-from steadhold.server.loops import TICK_SECONDS, Duties, due_of, forever
+from steadhold.server.loops import TICK_SECONDS, Announcements, Duties, forever
 from steadhold.server.receipts import receipted
 from steadhold.server.settings import Settings
 from steadhold.server.tallies import Tallies
@@ -133,8 +133,8 @@ def _loops(settings: Settings, engine: Engine, duties: Iterable[Duty] | None) ->
     }
     if settings.background:
         done = Duties(
-            rooms.duties() if duties is None else duties,
-            due=functools.partial(due_of, engine.pool),
+            rooms.duties(settings.retention) if duties is None else duties,
+            due=Announcements(engine.pool, settings.retention).read,
             play=engine.player.play,
             hub=engine.hub,
             tallies=engine.tallies,

@@ -11,11 +11,15 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
+from weakref import WeakSet
+
+import msgspec
 
 from steadhold.db.pool import Pool
 from steadhold.kit import failpoints
 from steadhold.kit.duty import Duty
 from steadhold.kit.plan import Call
+from steadhold.server.settings import Retention
 from steadhold.server.tallies import Tallies
 from steadhold.web.hub import Hub
 
@@ -109,7 +113,24 @@ class Duties:
             self._ran = {key: ran for key, ran in self._ran.items() if now - ran < self._duties[key[1]].every_seconds}
 
 
-async def due_of(pool: Pool) -> list[tuple[str, str]]:
-    """What the database says is due, over all workspaces and rooms."""
-    async with pool.connection() as conn:
-        return [(row["workspace"], row["duty"]) for row in await conn.fetch(DUE)]
+class Announcements:
+    """What the database says is due, over all workspaces and rooms, in one query.
+
+    A connection is told the retention windows once; the rooms' functions read them there.
+    """
+
+    def __init__(self, pool: Pool, retention: Retention) -> None:
+        windows = msgspec.structs.asdict(retention)
+        self._tell = "select " + ", ".join(
+            f"set_config('steadhold.{name}', '{n}', false)" for name, n in windows.items()
+        )
+        self._pool = pool
+        self._told: WeakSet[Any] = WeakSet()
+
+    async def read(self) -> list[tuple[str, str]]:
+        """Answer workspaces and the names of duties due there."""
+        async with self._pool.connection() as conn:
+            if conn not in self._told:
+                await conn.execute(self._tell)
+                self._told.add(conn)
+            return [(row["workspace"], row["duty"]) for row in await conn.fetch(DUE)]

@@ -9,11 +9,20 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from importlib import resources
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import steadhold
 from steadhold.kit.duty import Duty
+from steadhold.server.settings import Retention
 from steadhold.web.ask import Route
+
+WINDOWS: Final = {
+    "events": "events_seconds",
+    "jobs": "jobs_seconds",
+    "operations": "receipts_seconds",
+    "state": "tombstones_seconds",
+}
+"""The retention window that a room's own duties keep."""
 
 
 @functools.cache
@@ -27,9 +36,17 @@ def routes() -> tuple[Route, ...]:
     return tuple(route for module in _modules("routes") for route in module.ROUTES)
 
 
-def duties() -> tuple[Duty, ...]:
-    """What all rooms want done in the background."""
-    return tuple(duty for module in _modules("loops") for duty in module.DUTIES)
+def duties(retention: Retention) -> tuple[Duty, ...]:
+    """What all rooms want done in the background, under these windows.
+
+    A room whose duties depend on its window has a function `duties(kept_seconds)`, others a tuple `DUTIES`.
+    """
+    found: list[Duty] = []
+    for module in _modules("loops"):
+        window = WINDOWS.get(module.__name__.split(".")[1])
+        windowed = window is not None and hasattr(module, "duties")
+        found += module.duties(float(getattr(retention, window))) if windowed else module.DUTIES
+    return tuple(found)
 
 
 def guides() -> dict[str, str]:

@@ -29,13 +29,18 @@ class Principal:
     scopes: tuple[str, ...]
 
 
+def _nothing(_scope: str, _name: str | None) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One request, parsed as far as all rooms have in common.
 
     `params` are the decoded path parameters, `headers` have lower-case names, `operation` is the inner
     value of `Idempotency-Key`, `fresh` an id made for this request (a UUIDv7) for what it may create;
-    `path` is the address as it was sent, without its query.
+    `path` is the address as it was sent, without its query. `permits(scope, name)` tells whether the key may do
+    this too, to a name or (None) to anything at all: a route's own scope has been tested before.
     """
 
     who: Principal
@@ -51,6 +56,7 @@ class Request:
     fresh: str
     method: str = "GET"
     path: str = ""
+    permits: Callable[[str, str | None], bool] = _nothing
 
 
 @dataclass(frozen=True, slots=True)

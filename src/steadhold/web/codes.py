@@ -54,7 +54,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "not_entitled": Kind(403, "stop", "The workspace is not entitled to this"),
     # --- what is there ---
     "not_found": Kind(404, "stop", "Not found"),
-    "revision_pruned": Kind(410, "stop", "This revision is not kept any more"),
+    "revision_pruned": Kind(410, "reread", "This revision is not kept any more"),
     # --- conditions and ownership ---
     "stale_fence": Kind(409, "stop", "The grant is not current"),
     "condition_false": Kind(412, "reread", "The condition is false"),
@@ -67,7 +67,19 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "operation_expired": Kind(410, "stop", "The operation's id is older than receipts are kept"),
     "operation_mismatch": Kind(422, "stop", "The operation's id was used for another request"),
     "operation_clock": Kind(422, "stop", "The operation's id lies in the future"),
+    # --- jobs ---
+    "key_conflict": Kind(409, "stop", "Another job holds this unique key"),
+    "invalid_input": Kind(422, "stop", "The input does not fit the type's schema"),
+    "checkpoint_conflict": Kind(409, "reread", "The stage was committed with other content"),
+    "cancel_requested": Kind(409, "reread", "The job was asked to cancel, so it may not wait"),
+    "job_ended": Kind(409, "stop", "The job has ended"),
+    "job_not_ended": Kind(409, "wait", "The job has not ended"),
+    "stale_evidence": Kind(422, "stop", "The evidence is older than the job allows"),
+    "evidence_required": Kind(422, "stop", "The job needs the time of its oldest evidence"),
+    "signals_full": Kind(409, "wait", "The job keeps as many signals as it may"),
+    "count_changed": Kind(409, "reread", "The filter matches another number of jobs"),
     # --- how much ---
+    "queue_full": Kind(429, "wait", "The queue is as deep as it may be"),
     "too_many_requests": Kind(429, "wait", "Too many requests"),
     "storage_exhausted": Kind(507, "stop", "The workspace's storage is exhausted"),
     # --- trouble here ---

@@ -7,6 +7,7 @@ fence, condition and rule. Nothing that goes wrong here shows its inside: it is 
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
@@ -162,6 +163,7 @@ class Doors:
         return Request(
             who, workspace, params, query, head.fields, body, guards.operation, guards.fences, guards.if_match,
             guards.if_none_match, turn.id, turn.method, turn.raw_path.decode("latin-1"),
+            functools.partial(self.above.permits, who),
         )  # fmt: skip
 
     async def _workspace(self, route: Route, who: Principal, query: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
