@@ -200,6 +200,20 @@ def test_a_deadlock_is_a_violation_unless_expected(explore):
     assert explore(actors={"a": in_order(1, 2), "b": in_order(1, 2)}, **race).waits > 0
 
 
+def test_three_may_queue_for_one_row(explore):
+    def accepted_job(stage):
+        stage.conn.execute("insert into lab.jobs values (%s, 1, 'accepted', 0, now())", (stage.workspace,))
+
+    def one_claims(scene):
+        assert sorted(map(len, scene.outcomes.values())) == [0, 0, 1]
+
+    claims = dict.fromkeys("abc", lambda scene: rows(CLAIM, workspace=scene.workspace))
+    seen = explore(setup=accepted_job, actors=claims, always=one_claims)
+    # An UPDATE that waited holds the row even when it then passes it by, so the third waits for the second's COMMIT.
+    assert (seen.interleavings, seen.waits) == (3 * 14, 3 * 10)
+    assert {name for outcome in seen.outcomes for name, got in outcome.items() if got} == set("abc")
+
+
 def test_an_actor_that_waits_for_a_stranger_proves_nothing(explore, database, monkeypatch):
     monkeypatch.setattr("steadhold.testing.schedule.STUCK_SECONDS", 0.1)
     knock = Sql("lab.knock", "select pg_advisory_xact_lock(77)", "jobs")
