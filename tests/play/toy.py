@@ -128,5 +128,3 @@ def revision(conn: psycopg.Connection, workspace: str, name: str) -> int:
     ).fetchone()
     assert row is not None
     return row[0]
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import asyncpg
@@ -12,14 +12,21 @@ if TYPE_CHECKING:
     import sqlalchemy
     import sqlalchemy.ext.asyncio
     import sqlalchemy.orm
-    from django.db.backends.base.base import BaseDatabaseWrapper
+
+    class DjangoConnection(Protocol):
+        """Django's `connection`, by what we use of it: Django ships no types."""
+
+        in_atomic_block: bool
+
+        def get_autocommit(self) -> bool: ...
+        def cursor(self) -> Any: ...
 
     SyncConnection: TypeAlias = (
         psycopg.Connection[Any]
         | psycopg2.extensions.connection
         | sqlalchemy.Connection
         | sqlalchemy.orm.Session
-        | BaseDatabaseWrapper
+        | DjangoConnection
     )
     AsyncConnection: TypeAlias = (
         psycopg.AsyncConnection[Any]

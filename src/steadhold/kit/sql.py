@@ -63,8 +63,9 @@ class Sql:
         if not self.by:
             return [[tuple(row) for row in got]]
         hands: list[list[Row]] = [[] for _ in range(count)]
-        for n, *row in got:
-            hands[n - 1].append(tuple(row))
+        for row in got:
+            answered: list[Row] = hands[row[0] - 1]
+            answered.append(tuple(row[1:]))
         return hands
 
 
@@ -85,7 +86,7 @@ class Statements:
 
 
 def load(beside: str) -> Statements:
-    """Read the `statements.sql` that lies beside a module: `SQL = load(__file__)`."""
+    """Read the `statements.sql` that lies beside a module, named by its `__file__`."""
     path = Path(beside).with_name("statements.sql")
     return parse(path.read_text(encoding="utf-8"), path.parent.name)
 

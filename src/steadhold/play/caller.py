@@ -40,9 +40,10 @@ def play_asyncpg(conn: Any, plan: Plan[T]) -> Awaitable[T]:
 def play_psycopg(conn: Any, plan: Plan[T]) -> T:
     """Play on a psycopg connection."""
     import psycopg
+    from psycopg.rows import tuple_row
 
     _refuse_autocommit(conn)
-    with psycopg.RawCursor(conn, row_factory=psycopg.rows.tuple_row) as cursor:
+    with psycopg.RawCursor(conn, row_factory=tuple_row) as cursor:
 
         def ask(sql: Sql, items: Sequence[Item]) -> Sequence[Sequence[Any]]:
             cursor.execute(sql.numbered.encode(), sql.bind(items))
@@ -54,9 +55,10 @@ def play_psycopg(conn: Any, plan: Plan[T]) -> T:
 async def play_psycopg_async(conn: Any, plan: Plan[T]) -> T:
     """Play on an asynchronous psycopg connection."""
     import psycopg
+    from psycopg.rows import tuple_row
 
     _refuse_autocommit(conn)
-    async with psycopg.AsyncRawCursor(conn, row_factory=psycopg.rows.tuple_row) as cursor:
+    async with psycopg.AsyncRawCursor(conn, row_factory=tuple_row) as cursor:
 
         async def ask(sql: Sql, items: Sequence[Item]) -> Sequence[Sequence[Any]]:
             await cursor.execute(sql.numbered.encode(), sql.bind(items))
@@ -71,7 +73,8 @@ def play_psycopg2(conn: Any, plan: Plan[T]) -> T:
 
     if conn.autocommit:
         raise RuntimeError(OUTSIDE)
-    psycopg2.extras.register_uuid(conn_or_curs=conn)
+    extras: Any = psycopg2.extras  # untyped
+    extras.register_uuid(conn_or_curs=conn)
     with conn.cursor(cursor_factory=psycopg2.extensions.cursor) as cursor:
 
         def ask(sql: Sql, items: Sequence[Item]) -> Sequence[Sequence[Any]]:

@@ -150,7 +150,7 @@ class Lockstep:
     async def _flush(self, lane: Lane) -> None:
         try:
             conn = await self.pool.take()
-        except Exception as error:  # nobody's call has begun
+        except Exception as error:  # noqa: BLE001 - nobody's call has begun; each caller gets it
             for entry in lane.take(len(lane.ready)):
                 entry.fail(translated(error))
             return
@@ -173,7 +173,7 @@ class Lockstep:
             self.stats["outcome_unknown"] += len(entries)
             for entry in entries:
                 entry.fail(error)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whoever is to blame gets it when played alone
             await roll_back(conn)
             self._play_apart(lane, entries, flush, error)
         else:
@@ -204,7 +204,7 @@ class Lockstep:
                 entry.outcome = await self.hurried.play(entry.call)
             except Busy:
                 self._be_patient(lane, entry)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - it is the caller's
                 entry.fail(error)
             else:
                 entry.settle()
@@ -224,7 +224,7 @@ class Lockstep:
             async with self.waiting_for_strangers:
                 entry.outcome = await self.patient.play(entry.call)
             entry.settle()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it is the caller's
             entry.fail(error)
         finally:
             self._unpark(lane, entry.call.subject)

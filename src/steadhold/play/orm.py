@@ -23,7 +23,7 @@ def named(sql: Sql, items: Sequence[Item]) -> dict[str, Any]:
 
 def plain(row: Sequence[Any]) -> tuple[Any, ...]:
     """Make bytes of the memory views in which some drivers hand them over."""
-    return tuple([bytes(value) if isinstance(value, memoryview) else value for value in row])
+    return tuple([value.tobytes() if isinstance(value, memoryview) else value for value in row])
 
 
 def _spoken(dialect: Any, sql: Sql, items: Sequence[Item]) -> tuple[str, Any]:

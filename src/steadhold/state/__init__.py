@@ -1,5 +1,7 @@
 """state: exact JSON bytes under compare-and-swap."""
 
+from __future__ import annotations
+
 from steadhold.state.model import (
     Entry,
     Get,

@@ -13,12 +13,14 @@ from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
 
 __all__ = [
+    "BatchOutcome",
     "Entry",
     "Get",
     "Missing",
     "NothingWritten",
     "Pruned",
     "Put",
+    "Reading",
     "Revision",
     "RevisionConflict",
     "StaleFence",
@@ -102,6 +104,8 @@ class NothingWritten(Refusal):
 
 
 WriteOutcome: TypeAlias = Written | RevisionConflict | Missing | StaleFence | StorageExhausted
+Reading: TypeAlias = Stored | Missing | Pruned
+BatchOutcome: TypeAlias = list[WriteOutcome | Stored] | NothingWritten | StaleFence
 
 
 def digest_of(body: bytes | None) -> bytes:
@@ -109,7 +113,7 @@ def digest_of(body: bytes | None) -> bytes:
     return b"" if body is None else hashlib.sha256(body).digest()
 
 
-def lost(put: Put, current: int | None, present: bool) -> RevisionConflict | Missing:
+def lost(put: Put, current: int | None, *, present: bool) -> RevisionConflict | Missing:
     """Say why a write lost: against what the name holds now."""
     if put.expected is not None and not present:
         return Missing(current)

@@ -12,6 +12,7 @@ from steadhold.kit.paths import bounds
 from steadhold.kit.plan import Plan, each, maybe, operation, rows
 from steadhold.kit.sql import load
 from steadhold.state.model import (
+    BatchOutcome,
     Entry,
     Get,
     Missing,
@@ -20,7 +21,6 @@ from steadhold.state.model import (
     Put,
     Revision,
     RevisionConflict,
-    StaleFence,
     StorageExhausted,
     Stored,
     WriteOutcome,
@@ -49,11 +49,12 @@ def put(
     body: bytes,
     expected: int | None,
     fences_held: Sequence[FenceRef] = (),
-) -> Plan[Written | RevisionConflict | Missing | StaleFence | StorageExhausted]:
+) -> Plan[WriteOutcome]:
     """Write `body`, exact JSON bytes, if the name holds revision `expected`; None means that it must not exist.
 
-    `fences_held` are grants that must be current until the commit. Outcomes: `Written(revision)`, `RevisionConflict(current)`, `Missing(last_revision)`,
-    `StaleFence`, `StorageExhausted`. The bytes are not checked here: `steadhold.kit.exact.check` does.
+    `fences_held` are grants that must be current until the commit. Outcomes: `Written(revision)`,
+    `RevisionConflict(current)`, `Missing(last_revision)`, `StaleFence`, `StorageExhausted`. The bytes are not
+    checked here: `steadhold.kit.exact.check` does.
     """
     stale = yield from fences.require(workspace, fences_held)
     if stale is not None:
@@ -62,9 +63,7 @@ def put(
 
 
 @operation
-def delete(
-    workspace: str, name: str, expected: int, fences_held: Sequence[FenceRef] = ()
-) -> Plan[Written | RevisionConflict | Missing | StaleFence | StorageExhausted]:
+def delete(workspace: str, name: str, expected: int, fences_held: Sequence[FenceRef] = ()) -> Plan[WriteOutcome]:
     """Delete the name if it holds revision `expected`. A tombstone keeps the revision, which rises by one."""
     stale = yield from fences.require(workspace, fences_held)
     if stale is not None:
@@ -94,10 +93,8 @@ def get_revision(workspace: str, name: str, revision: int) -> Plan[Stored | Miss
 @operation
 def names(workspace: str, prefix: str, after: str, limit: int) -> Plan[list[Entry]]:
     """List names under a prefix of whole segments, in byte order, from behind `after`."""
-    low, high = bounds(prefix)
-    found = yield from rows(
-        SQL.names, workspace=workspace, exact=prefix, low=low, high=high, after=after, limit=limit
-    )
+    low, high = bounds(prefix) if prefix else ("", "")
+    found = yield from rows(SQL.names, workspace=workspace, exact=prefix, low=low, high=high, after=after, limit=limit)
     return [Entry(*row) for row in found]
 
 
@@ -115,15 +112,11 @@ def require(workspace: str, name: str, expected: int | None) -> Plan[RevisionCon
     current, present = held[0] if held else (None, False)
     if (current if present else None) == expected:
         return None
-    return lost(Put(name, None, expected), current, present)
+    return lost(Put(name, None, expected), current, present=present)
 
 
 @operation
-def batch(
-    workspace: str,
-    items: Sequence[Put | Get],
-    fences_held: Sequence[FenceRef] = (),
-) -> Plan[list[WriteOutcome | Stored] | NothingWritten | StaleFence | StorageExhausted]:
+def batch(workspace: str, items: Sequence[Put | Get], fences_held: Sequence[FenceRef] = ()) -> Plan[BatchOutcome]:
     """Many writes, then many readings, an outcome each in the order asked. Each write stands for itself."""
     stale = yield from fences.require(workspace, fences_held)
     if stale is not None:
@@ -162,8 +155,9 @@ class _Answer:
     present: bool
     stood: bool
     full_of: str | None
-    names_max: int | None
-    bytes_max: int | None
+    used: int | None
+    most: int | None
+    metered: bool
     more_names: int
     more_bytes: int
 
@@ -176,7 +170,7 @@ def _write(workspace: str, puts: Sequence[Put]) -> Plan[list[WriteOutcome]]:
         for at, (row,) in zip(left, answers, strict=True):
             answer = _Answer(*row)
             outcomes[at] = _settled(puts[at], answer) or (yield from _against_rival(workspace, puts[at]))
-            if answer.won and (answer.names_max is not None or answer.bytes_max is not None):
+            if answer.won and answer.metered:
                 grown.append(answer)
     if grown:
         more_names, more_bytes = sum(a.more_names for a in grown), sum(a.more_bytes for a in grown)
@@ -188,11 +182,10 @@ def _settled(put: Put, answer: _Answer) -> WriteOutcome | None:
     if answer.won and answer.revision is not None:
         return Written(answer.revision, answer.changed_at, created=not answer.stood)
     if answer.full_of:
-        most = answer.names_max if answer.full_of == "names" else answer.bytes_max
-        return StorageExhausted(answer.full_of, most or 0)
+        return StorageExhausted(answer.full_of, answer.used or 0, answer.most or 0)
     if answer.revision is None:
         return None  # the name did not exist when the statement began: a rival may have made it since
-    return lost(put, answer.revision, answer.present)
+    return lost(put, answer.revision, present=answer.present)
 
 
 def _against_rival(workspace: str, put: Put) -> Plan[RevisionConflict | Missing | None]:
@@ -200,7 +193,7 @@ def _against_rival(workspace: str, put: Put) -> Plan[RevisionConflict | Missing 
     present = now is not None and now.present
     if put.expected is None and not present:
         return None  # made and gone again: write once more
-    return lost(put, now.revision if now else None, present)
+    return lost(put, now.revision if now else None, present=present)
 
 
 def _item(workspace: str, put: Put) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from steadhold.state import model, plans
 from steadhold.state.batch import outcomes_of, puts_and_gets
 from steadhold.state.wire import BatchBody, BatchReply, EntryItem, RevisionItem, WrittenReply
 from steadhold.web import conditions, decode, problem, query, reply
-from steadhold.web.ask import Answer, Ask, Headers, Problem, Reply, Request, Route
+from steadhold.web.ask import Answer, Ask, Headers, Problem, Reply, Request, Route, Wait
 
 JSON = ("application/json",)
 NO_REVISION = 2**62
@@ -48,7 +48,7 @@ def delete(ask: Request) -> Ask[model.WriteOutcome]:
     return Ask(call, render, touches=(("state", name),))
 
 
-def get(ask: Request) -> Ask[model.Stored | model.Missing] | Ask[model.Stored | model.Missing | model.Pruned] | Ask[list[model.Revision]]:
+def get(ask: Request) -> Ask[model.Stored | model.Missing] | Ask[model.Reading] | Ask[list[model.Revision]]:
     """The stored bytes; `revision=` an older one, `view=revisions` those kept, `wait_seconds=` the next change."""
     name = query.path(ask, "name")
     if query.one_of(ask, "view", "revisions"):
@@ -56,8 +56,12 @@ def get(ask: Request) -> Ask[model.Stored | model.Missing] | Ask[model.Stored | 
     revision = query.whole(ask, "revision", low=1)
     if revision is not None:
         return Ask(plans.get_revision.call(ask.workspace, name, revision), lambda outcome: _stored(ask, outcome))
-    wait = conditions.watch(ask, ("state", name), lambda o: o.revision if isinstance(o, model.Stored) else None)
+    wait: Wait[model.Stored | model.Missing] | None = conditions.watch(ask, ("state", name), _revision_of)
     return Ask(plans.get.call(ask.workspace, name), lambda outcome: _stored(ask, outcome), wait)
+
+
+def _revision_of(outcome: model.Stored | model.Missing) -> int | None:
+    return outcome.revision if isinstance(outcome, model.Stored) else None
 
 
 def listing(ask: Request) -> Ask[list[model.Entry]]:
@@ -71,14 +75,14 @@ def listing(ask: Request) -> Ask[list[model.Entry]]:
     return Ask(plans.names.call(ask.workspace, under, after[0] if after else "", most + 1), render)
 
 
-def batch(ask: Request) -> Ask[list[model.WriteOutcome | model.Stored] | model.NothingWritten | model.StaleFence | model.StorageExhausted]:
+def batch(ask: Request) -> Ask[model.BatchOutcome]:
     """Many writes and readings, an outcome each; what one came to changes nothing for the others."""
     items = puts_and_gets(decode.body(ask, BatchBody).items)
     names = [item.name for item in items]
 
-    def render(found: list[model.WriteOutcome | model.Stored] | model.NothingWritten | model.StaleFence | model.StorageExhausted) -> Answer:
+    def render(found: model.BatchOutcome) -> Answer:
         match found:
-            case model.StaleFence() | model.StorageExhausted():
+            case model.StaleFence():
                 return refused(found)
             case model.NothingWritten(outcomes):
                 return reply.json(BatchReply(outcomes=outcomes_of(names, outcomes)))
@@ -179,25 +183,63 @@ WRITES = ("condition_required", "condition_inexact", "condition_false", "stale_f
 
 ROUTES = (
     Route(
-        "GET", "/v1/state/{name:path}", get, "state:read", "Read the stored bytes", "name",
-        query=("revision", "view", "wait_seconds", "limit", "cursor"), problems=("revision_pruned",),
+        "GET",
+        "/v1/state/{name:path}",
+        get,
+        "state:read",
+        "Read the stored bytes",
+        scoped="name",
+        headers=("if-none-match",),
+        query=("revision", "view", "wait_seconds", "limit", "cursor"),
+        problems=("revision_pruned",),
     ),
     Route(
-        "PUT", "/v1/state/{name:path}", put, "state:write", "Write under a condition", "name",
-        receipt="optional", body="raw", media=JSON, body_bytes_max=limits.STATE_BYTES_MAX,
-        gives=WrittenReply, problems=WRITES,
+        "PUT",
+        "/v1/state/{name:path}",
+        put,
+        "state:write",
+        "Write under a condition",
+        scoped="name",
+        headers=("if-match", "if-none-match", "fence"),
+        receipt="optional",
+        body="raw",
+        media=JSON,
+        body_bytes_max=limits.STATE_BYTES_MAX,
+        gives=WrittenReply,
+        problems=WRITES,
     ),
     Route(
-        "DELETE", "/v1/state/{name:path}", delete, "state:write", "Delete under a condition", "name",
-        receipt="optional", status=204, problems=WRITES[:-2],
+        "DELETE",
+        "/v1/state/{name:path}",
+        delete,
+        "state:write",
+        "Delete under a condition",
+        scoped="name",
+        headers=("if-match", "fence"),
+        receipt="optional",
+        status=204,
+        problems=WRITES[:-2],
     ),
     Route(
-        "GET", "/v1/state", listing, "state:read", "List names", query=("prefix", "limit", "cursor"), gives=EntryItem,
+        "GET",
+        "/v1/state",
+        listing,
+        "state:read",
+        "List names",
+        query=("prefix", "limit", "cursor"),
+        gives=EntryItem,
     ),
     Route(
-        "POST", "/v1/state:batch", batch, "state:write", "Read and write many names",
-        receipt="optional", body="json", takes=BatchBody, gives=BatchReply,
+        "POST",
+        "/v1/state:batch",
+        batch,
+        "state:write",
+        "Read and write many names",
+        headers=("fence",),
+        receipt="optional",
+        body="json",
+        takes=BatchBody,
+        gives=BatchReply,
         problems=("stale_fence", "storage_exhausted", "bad_name"),
     ),
-)  # fmt: skip
-
+)

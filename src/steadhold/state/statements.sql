@@ -68,7 +68,10 @@ with i as (
 select i.n, done.name is not null and j.n = i.n as won,
   coalesce(done.revision, held.revision) as revision, done.changed_at,
   case when done.name is null then coalesce(held.present, false) else j.body is not null end as present,
-  coalesce(j.stood, false) as stood, j.full_of, settings.names_max, settings.bytes_max,
+  coalesce(j.stood, false) as stood, j.full_of,
+  case j.full_of when 'names' then names_used when 'bytes' then bytes_used end as used,
+  case j.full_of when 'names' then names_max when 'bytes' then bytes_max end as most,
+  names_max is not null or bytes_max is not null as metered,
   coalesce(j.more_names, 0), coalesce(j.more_bytes, 0)
 from i cross join settings
 left join held on held.name = i.name
@@ -97,13 +100,14 @@ where s.workspace = :workspace::text and s.name = :name::text
 
 -- name: hold
 -- rank: names by name
--- Lock names at what they hold, for a condition that must be true until the commit.
+-- Lock names at what they hold, for a condition that must be true until the commit. (A key share would
+-- not do: writers, who leave the key alone, pass it by.)
 with i as (
   select * from unnest(:name::text[]) with ordinality as i(name, n)
 ), held as materialized (
   select s.name, s.revision, s.present from steadhold.state s
   where s.workspace = :workspace::text and s.name = any(:name::text[])
-  order by s.name for key share
+  order by s.name for share
 )
 select i.n, held.revision, held.present from i join held on held.name = i.name
 
