@@ -64,8 +64,8 @@ class Sql:
             return [[tuple(row) for row in got]]
         hands: list[list[Row]] = [[] for _ in range(count)]
         for row in got:
-            answered: list[Row] = hands[row[0] - 1]
-            answered.append(tuple(row[1:]))
+            n: int = row[0]
+            hands[n - 1].append(tuple(row[1:]))
         return hands
 
 
