@@ -36,6 +36,9 @@ ONLY: Final[dict[str, Kind]] = {
 }
 """Scopes that serve keys of one kind only, whoever holds them."""
 
+NARROWED: Final = frozenset({"context", "inboxes", "locks", "schedules", "state", "webhooks"})
+"""Rooms that ask for the name before they do anything: only their scopes may end in a prefix."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -66,6 +69,8 @@ def scope_fault(text: str, kind: Kind) -> str | None:
         return f"{text!a} names no room; there are {', '.join(VERBS)}, and *:* for everything."
     if verb not in ("*", *VERBS[room]):
         return f"{text!a} names no verb of {room}; there are {', '.join(VERBS[room])}, and *."
+    if colon and room not in NARROWED:
+        return f"{text!a} cannot end in a prefix: {room} is not narrowed by names."
     if colon and (not prefix or prefix_fault(prefix)):
         return f"{text!a} does not end in a prefix: {prefix_fault(prefix) or 'leave out the last colon.'}"
     if ONLY.get(f"{room}:{verb}", kind) != kind:
