@@ -38,6 +38,10 @@ select current_setting('server_version_num')::int as version,
 EXTENSIONS = "select extname, extversion from pg_extension order by extname"
 
 
+# A prepared statement was looked for on another backend, or made where another client's of that name is.
+LOST = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
+
+
 @dataclass(frozen=True, slots=True)
 class Pooler:
     """What stands between: whether transactions of one connection change backends, and what is lost by it."""
@@ -81,6 +85,7 @@ class Facts:
 
 async def gather(dsn: str, *, connect_seconds: float = 10.0) -> Facts:
     """Look at the database behind `dsn`. Writes nothing. Raises what the driver says when it cannot be reached."""
+    pooler = await _pooler(dsn, connect_seconds)
     # Without named statements and inside transactions, so that it can look through any pooler.
     conn = await asyncpg.connect(dsn, statement_cache_size=0, timeout=connect_seconds)
     try:
@@ -105,7 +110,7 @@ async def gather(dsn: str, *, connect_seconds: float = 10.0) -> Facts:
                 skew_error_seconds=error,
                 extensions={row["extname"]: row["extversion"] for row in await conn.fetch(EXTENSIONS)},
                 free_bytes=await _free(conn),
-                pooler=await _pooler(dsn, connect_seconds),
+                pooler=pooler,
             )
     finally:
         await conn.close()
@@ -146,16 +151,18 @@ async def _pooler(dsn: str, connect_seconds: float) -> Pooler:
 
 async def _compare(one: asyncpg.Connection[Any], two: asyncpg.Connection[Any]) -> Pooler:
     mark = uuid.uuid4().hex  # a pooler's backend may still show the mark of an earlier look
-    second = None
+    await one.execute(f"set steadhold.probe = '{mark}'")
+    first = second = None
+    lost = False
     try:
-        await one.execute(f"set steadhold.probe = '{mark}'")
         statement = await one.prepare("select pg_backend_pid()")
         first = await statement.fetchval()
         async with two.transaction():
-            leaks = await two.fetchval("select current_setting('steadhold.probe', true)") == mark
             held = await two.fetchval("select pg_backend_pid()")
             with contextlib.suppress(TimeoutError):  # a pooler with one backend, which is held
                 second = await statement.fetchval(timeout=HELD_SECONDS)
-        return Pooler(held == first or second != first, leaks, keeps_statements=True)
-    except (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError):
-        return Pooler(transactions=True, leaks=False, keeps_statements=False)
+    except LOST:
+        held, lost = first, True
+    async with two.transaction():
+        leaks = await two.fetchval("select current_setting('steadhold.probe', true)") == mark
+    return Pooler(transactions=lost or held == first or second != first, leaks=leaks, keeps_statements=not lost)
