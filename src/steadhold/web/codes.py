@@ -52,6 +52,10 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "no_valid_key": Kind(401, "stop", "No valid key"),
     "missing_scope": Kind(403, "stop", "The key lacks the scope"),
     "not_entitled": Kind(403, "stop", "The workspace is not entitled to this"),
+    "exceeds_maker": Kind(403, "stop", "The key would be more than the key that makes it"),
+    "key_ended": Kind(409, "stop", "The key is revoked or has expired"),
+    "workspace_exists": Kind(409, "stop", "There is a workspace of this name"),
+    "bad_scope": Kind(422, "stop", "A key cannot have this scope"),
     # --- what is there ---
     "not_found": Kind(404, "stop", "Not found"),
     "revision_pruned": Kind(410, "reread", "This revision is not kept any more"),
