@@ -40,12 +40,13 @@ from steadhold.access.plans import (
     trail,
     workspaces,
 )
-from steadhold.access.scopes import Kind, allows, reach, scope_fault
+from steadhold.access.scopes import VERBS, Kind, allows, reach, scope_fault
 from steadhold.access.token import Token, key_id_of, parse_token, secret_of
 
 __all__ = [
     "HOUSE",
     "UNLIMITED",
+    "VERBS",
     "Actor",
     "Audited",
     "Entitled",

@@ -99,7 +99,7 @@ def revoke_key(ask: Request) -> Ask[model.Made | Missing]:
         ended = outcome.key
         return reply.json(wire.key_item(ended), revision=ended.revision, resource=f"key:{ended.key_id}")
 
-    return Ask(plans.revoke_key.call(ask.workspace, key_id, by=_actor(ask)), render, touches=(("key", key_id),))
+    return Ask(plans.revoke_key.call(ask.workspace, key_id, by=_actor(ask)), render, touches=(("keys", key_id),))
 
 
 def entitlements(ask: Request) -> Ask[model.Entitled]:
@@ -174,7 +174,7 @@ def _shown(ask: Request, call: Call[Shown], token: Token, status: int = 201) -> 
             raise TypeError(f"a refusal is not remembered: {outcome}")
         return _secret(outcome, None, status)
 
-    return Ask(call, render, remember=remember, touches=(("key", token.key_id),))
+    return Ask(call, render, remember=remember, touches=(("keys", token.key_id),))
 
 
 def _secret(made: model.Made, secret: str | None, status: int) -> Reply:
