@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, TypeAlias
 
 import msgspec
@@ -12,15 +13,9 @@ import msgspec
 from steadhold import events
 from steadhold.access import NotEntitled, QueueFull
 from steadhold.jobs import model, moving, verdicts
-from steadhold.jobs.model import (
-    Configuration,
-    Existing,
-    InvalidInput,
-    KeyConflict,
-    Submission,
-    Submitted,
-)
+from steadhold.jobs.model import Configuration, Submission
 from steadhold.jobs.moving import SQL
+from steadhold.jobs.outcomes import Existing, InvalidInput, KeyConflict, Submitted
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.page import Page, page
 from steadhold.kit.plan import Plan, each, maybe, operation, rows
@@ -171,9 +166,11 @@ def schema_fault(schema: bytes) -> str | None:
 def input_faults(schema: bytes, input: bytes) -> tuple[tuple[str, str], ...]:
     """Where an input does not fit a schema: JSON pointers, each with what is wrong there. At most ten."""
     found = _validator(schema).iter_errors(msgspec.json.decode(input))
-    return tuple(
-        ("".join(f"/{part}" for part in error.instance_path), error.message) for error, _ in zip(found, range(10))
-    )
+    return tuple((_pointer(error.instance_path), error.message) for error in islice(found, 10))
+
+
+def _pointer(path: Iterable[str | int]) -> str:
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 @operation

@@ -15,7 +15,8 @@ import msgspec
 from steadhold import events, fences
 from steadhold.events import Happened
 from steadhold.jobs import model
-from steadhold.jobs.model import Checkpoint, Complete
+from steadhold.jobs.model import Complete
+from steadhold.jobs.outcomes import Checkpoint
 from steadhold.jobs.verdicts import Move, Standing
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.plan import Plan, each
@@ -199,7 +200,7 @@ def pinned_bodies(workspace: str, pinned: Iterable[tuple[str, int]]) -> Plan[dic
     kept = sorted({pin for pin in pinned if pin[1]})
     hands = yield from each(SQL.policies, [{"workspace": workspace, "type": t, "revision": r} for t, r in kept])
     found = {pin: hand[0][0] for pin, hand in zip(kept, hands, strict=True) if hand}
-    return {**{pin: None for pin in pinned}, **found}
+    return {**dict.fromkeys(pinned), **found}
 
 
 def let_go(workspace: str, changes: Iterable[Change], *, released: bool) -> Plan[None]:

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 from steadhold import events, fences
 from steadhold.fences import Granted, Renewal, Wanted
 from steadhold.jobs import model, moving
-from steadhold.jobs.model import Beat, Beaten, Checkpoint, CheckpointConflict, Checkpointed, Claimed, StagesFull
 from steadhold.jobs.moving import SQL
+from steadhold.jobs.outcomes import Beat, Beaten, Checkpoint, CheckpointConflict, Checkpointed, Claimed, StagesFull
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import STAGES_MAX
 from steadhold.kit.outcome import RevisionConflict, StaleFence
@@ -159,7 +159,9 @@ def _filled(workspace: str, got: list[Claimed]) -> Plan[list[Claimed]]:
         return got
     bodies = yield from moving.pinned_bodies(workspace, pinned)
     hands = yield from each(SQL.stages_of, [{"workspace": workspace, "root": job.root_job_id} for job in resumed])
-    stages = {job.id: tuple((stage, digest) for stage, digest in hand) for job, hand in zip(resumed, hands, strict=True)}
+    stages = {
+        job.id: tuple((stage, digest) for stage, digest in hand) for job, hand in zip(resumed, hands, strict=True)
+    }
     return [
         replace(
             job,
@@ -189,7 +191,9 @@ def heartbeat_all(workspace: str, beats: Sequence[Beat]) -> Plan[list[Beaten | S
     renewals = [Renewal(moving.subject(beat.id), beat.fence, known.get(beat.id, (False, None))[1]) for beat in beats]
     renewed = yield from fences.renew(workspace, renewals)
     answers: list[Beaten | StaleFence] = [
-        answer if isinstance(answer, StaleFence) else Beaten(beat.id, answer.until, answer.server_time, known[beat.id][0])
+        answer
+        if isinstance(answer, StaleFence)
+        else Beaten(beat.id, answer.until, answer.server_time, known[beat.id][0])
         for beat, answer in zip(beats, renewed, strict=True)
     ]
     noted = [

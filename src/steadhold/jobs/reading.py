@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Final
 
 from steadhold.jobs import model, moving
-from steadhold.jobs.model import Cancelled, Checkpoint, Completed, Failed, Job, State
+from steadhold.jobs.model import Cancelled, Completed, Failed, Job, State
 from steadhold.jobs.moving import SQL
+from steadhold.jobs.outcomes import Checkpoint
 from steadhold.jobs.steering import Filter
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page

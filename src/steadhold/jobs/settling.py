@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
 import msgspec
 
 from steadhold import events, fences
 from steadhold.jobs import model, moving, verdicts, waiting
-from steadhold.jobs.model import (
+from steadhold.jobs.model import Complete, ConfirmCancel, Fail, Release, Said, Settlement, Wait
+from steadhold.jobs.moving import SQL, Change, Entry, Held, Written
+from steadhold.jobs.outcomes import (
     CancelNotRequested,
     CancelStands,
-    Complete,
-    ConfirmCancel,
     EvidenceRequired,
-    Fail,
     JobEnded,
     NothingToAwait,
-    Release,
-    Said,
     Settled,
-    Settlement,
     StagesFull,
     StaleEvidence,
-    Wait,
 )
-from steadhold.jobs.moving import SQL, Change, Entry, Held, Written
 from steadhold.jobs.verdicts import Move
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
@@ -142,7 +137,7 @@ def decided(settlement: Settlement, held: Held, policy: bytes | None) -> Change 
                 return CancelNotRequested(held.id)
             move = CONFIRMED
         case Release():
-            move = verdicts.released(said.after_seconds, held.cancel_requested)
+            move = verdicts.released(said.after_seconds, cancel_requested=held.cancel_requested)
         case Wait():
             return CancelStands(held.id) if held.cancel_requested else said
         case _:
@@ -174,10 +169,11 @@ def _remembered(
     settled_fence: int | None,
     settled_state: int | None,
     settled_digest: bytes | None,
-    run_at: object,
+    run_at: datetime,
 ) -> SettleOutcome:
     if settled_state is not None and settled_fence == settlement.fence and settled_digest == words(settlement.said):
-        return Settled(settlement.id, model.STATES[settled_state], revision, repeated=True)
+        due = run_at if settled_state == state == model.ACCEPTED else None
+        return Settled(settlement.id, model.STATES[settled_state], revision, due, repeated=True)
     if state >= model.COMPLETED and fence == settlement.fence:
         return JobEnded(settlement.id, model.STATES[state])
     return StaleFence(moving.subject(settlement.id))

@@ -402,7 +402,7 @@ returning i.n, true
 -- name: keep_alive
 -- rank: read
 -- Key share: only a purge minds it, so nobody waits for this and it waits only for one.
-select j.state, j.revision, j.id::text, j.unique_key
+select j.state, j.revision, j.unique_key
 from steadhold.jobs j
 where j.workspace = :workspace::text and j.id = :id::uuid
 for key share

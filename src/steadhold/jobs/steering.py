@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 
 from steadhold import events
 from steadhold.jobs import model, moving, verdicts, waiting
-from steadhold.jobs.model import JobEnded, KeyConflict, State
+from steadhold.jobs.model import State
 from steadhold.jobs.moving import SQL, Change
+from steadhold.jobs.outcomes import JobEnded, KeyConflict
 from steadhold.jobs.verdicts import Move
 from steadhold.kit.limits import PAGE_ITEMS_MAX, SIGNALS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
@@ -147,7 +148,9 @@ def retry(workspace: str, id: str, new_id: str, *, revision: int | None = None) 
     old = yield from rows(SQL.keep_alive, workspace=workspace, id=id)
     if not old:
         return Missing()
-    state, held, *_, unique_key = old[0]
+    state: int = old[0][0]
+    held: int = old[0][1]
+    unique_key: str | None = old[0][2]
     if revision is not None and revision != held:
         return RevisionConflict(held)
     if state < model.COMPLETED:
@@ -190,7 +193,9 @@ def signal(
 
 
 @single_operation
-def cancel_all(workspace: str, which: Filter, expected: int | None, by: str, reason: str | None = None) -> Plan[BulkOutcome]:
+def cancel_all(
+    workspace: str, which: Filter, expected: int | None, by: str, reason: str | None = None
+) -> Plan[BulkOutcome]:
     """Cancel every live job that a filter means, if they are as many as expected; None only counts them."""
     ids = yield from _matching(workspace, which, model.LIVE)
     if (verdict := _counted(ids, expected)) is not None:

@@ -5,7 +5,7 @@ Each sweep decides under the lock of what it decides on, and is played alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from steadhold import events, fences
 from steadhold.events import Due
 from steadhold.jobs import model, moving, verdicts, waiting
+from steadhold.jobs.model import Retry
 from steadhold.jobs.moving import SQL, Change, Held, Written
 from steadhold.jobs.verdicts import Move
 from steadhold.kit.plan import Plan, each, rows, single_operation
@@ -35,15 +36,18 @@ def lapse(workspace: str, limit: int) -> Plan[int]:
     ])  # fmt: skip
     policies = yield from moving.policies(workspace, running)
     changes = [
-        Change(row, verdicts.lapsed(
-            row.standing(), hand[0][0], verdicts.configuration(policies[row.type, row.configuration_revision]).retry))
+        Change(row, verdicts.lapsed(row.standing(), _retry(policies, row), progressed=hand[0][0]))
         for row, hand in zip(running, progressed, strict=True)
-    ]  # fmt: skip
+    ]
     yield from _make(workspace, changes)
     yield from moving.let_go(workspace, changes, released=False)
     moved = {change.held.id for change in changes}
     yield from fences.end(workspace, [ref for ref in refs if ref.name not in moved], released=False)
     return len(refs)
+
+
+def _retry(policies: Mapping[tuple[str, int], bytes | None], held: Held) -> Retry:
+    return verdicts.configuration(policies[held.type, held.configuration_revision]).retry
 
 
 @single_operation

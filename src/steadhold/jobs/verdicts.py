@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from steadhold.jobs import model
+from steadhold.jobs import model, outcomes
 from steadhold.jobs.model import Configuration, Retry
 from steadhold.kit.limits import LAPSES_MAX
 
@@ -45,7 +45,7 @@ class Move:
     klass: str | None = None
 
 
-def released(after_seconds: float, cancel_requested: bool) -> Move:
+def released(after_seconds: float, *, cancel_requested: bool) -> Move:
     """Handed back untouched: due again, unless somebody asked to cancel it meanwhile."""
     if cancel_requested:
         return Move(model.CANCELLED, "release", refund=True)
@@ -64,7 +64,7 @@ def failed(standing: Standing, error_code: str, message: str, klass: str, retry:
     return Move(model.ACCEPTED, "retry", after, refund, error_code=error_code, message=message, klass=klass)
 
 
-def lapsed(standing: Standing, progressed: bool, retry: Retry) -> Move:
+def lapsed(standing: Standing, retry: Retry, *, progressed: bool) -> Move:
     """A lease that ran out. `progressed`: its owner committed a checkpoint under it.
 
     A lease ends no later than the attempt's timeout and the job's deadline, so those are told apart here.
@@ -102,7 +102,7 @@ def backoff(retry: Retry, id: str, attempt: int) -> float:
 class Cancelling:
     """What a request to cancel comes to in a state: the move to make, or None where it can only be noted."""
 
-    outcome: str
+    outcome: Literal["requested", "cancelled", "too_late"]
     state: int | None
 
 
@@ -115,7 +115,7 @@ def cancelling(state: int) -> Cancelling:
     return Cancelling("cancelled" if state == model.CANCELLED else "too_late", None)
 
 
-Evidence: TypeAlias = model.EvidenceRequired | model.StaleEvidence
+Evidence: TypeAlias = outcomes.EvidenceRequired | outcomes.StaleEvidence
 
 
 def evidence_fault(not_before: datetime | None, evidence_at: datetime | None) -> Evidence | None:
@@ -123,8 +123,8 @@ def evidence_fault(not_before: datetime | None, evidence_at: datetime | None) ->
     if not_before is None:
         return None
     if evidence_at is None:
-        return model.EvidenceRequired(not_before)
-    return model.StaleEvidence(not_before) if evidence_at < not_before else None
+        return outcomes.EvidenceRequired(not_before)
+    return outcomes.StaleEvidence(not_before) if evidence_at < not_before else None
 
 
 @lru_cache(maxsize=1024)

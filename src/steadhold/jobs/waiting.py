@@ -14,8 +14,9 @@ import msgspec
 
 from steadhold import events
 from steadhold.jobs import model, moving
-from steadhold.jobs.model import JobEnd, NothingToAwait, Settled, Settlement, Signal, StagesFull, Timer, Wait
+from steadhold.jobs.model import JobEnd, Settlement, Signal, Timer, Wait
 from steadhold.jobs.moving import SQL, Change, Entry, Held
+from steadhold.jobs.outcomes import NothingToAwait, Settled, StagesFull
 from steadhold.jobs.verdicts import Move
 from steadhold.kit.limits import STAGES_MAX
 from steadhold.kit.plan import Plan, each

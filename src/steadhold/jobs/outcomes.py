@@ -1,0 +1,189 @@
+"""What the verbs of jobs can come to. A `Refusal` has changed nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from steadhold.jobs.model import State
+from steadhold.kit.plan import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """Admitted now: 202."""
+
+    id: str
+    revision: int
+    configuration_revision: int
+    run_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A live job holds the `unique_key`, with the same type and input: it is the one that was meant."""
+
+    id: str
+    revision: int
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class KeyConflict(Refusal):
+    """A live job holds the `unique_key`, and was given something else."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidInput(Refusal):
+    """The input does not fit the type's schema: JSON pointers with what is wrong there."""
+
+    faults: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What resulted. `run_at` where the job is due again; `woke` is the checkpoint that answered a wait at once."""
+
+    id: str
+    state: State
+    revision: int
+    run_at: datetime | None = None
+    woke: bytes | None = None
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded(Refusal):
+    """It has ended already, otherwise."""
+
+    id: str
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class CancelStands(Refusal):
+    """Somebody asked to cancel this job: it may not begin to wait."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelNotRequested(Refusal):
+    """There is no request to confirm."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRequired(Refusal):
+    """The job says how old its evidence may be, and the worker did not say how old it is."""
+
+    not_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StaleEvidence(Refusal):
+    """The oldest evidence used is older than the job allows."""
+
+    not_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToAwait(Refusal):
+    """What was to be waited for does not exist."""
+
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagesFull(Refusal):
+    """The job has as many checkpoints as one may have."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointConflict(Refusal):
+    """The stage is committed with other content, under this digest."""
+
+    stage: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A committed stage. `result` is None where only `result_ref` names it."""
+
+    stage: str
+    digest: bytes
+    input_digest: bytes | None
+    result: bytes | None
+    result_ref: str
+    fence: int
+    job_id: str
+    committed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpointed:
+    """The stage is committed; `again`: it was before, with the same content."""
+
+    stage: str
+    digest: bytes
+    result_ref: str
+    revision: int
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One owner's heartbeat. `progress` is exact JSON."""
+
+    id: str
+    fence: int
+    progress: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beaten:
+    """The lease runs until `lease_expires_at`, on the database's clock, which said `server_time`."""
+
+    id: str
+    lease_expires_at: datetime
+    server_time: datetime
+    cancel_requested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A job that is the claimer's until `lease_expires_at`, `lease_seconds` from when it was granted.
+
+    `configuration` is its pinned one, None being revision 0; `stages` are the committed ones with their digests,
+    in the order they were committed.
+    """
+
+    id: str
+    fence: int
+    lease_seconds: float
+    lease_expires_at: datetime
+    revision: int
+    root_job_id: str
+    type: str
+    configuration_revision: int
+    attempt: int
+    priority: int
+    stage_count: int
+    input: bytes | None
+    input_ref: str | None
+    input_digest: bytes
+    inputs: bytes | None
+    run_at: datetime
+    deadline_at: datetime | None
+    timeout_at: datetime | None
+    evidence_not_before: datetime | None
+    correlation_id: str | None
+    trace: str | None
+    configuration: bytes | None = None
+    stages: tuple[tuple[str, bytes], ...] = ()
