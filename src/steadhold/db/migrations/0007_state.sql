@@ -38,7 +38,7 @@ create function steadhold.due_state() returns table (workspace text, duty text)
   where exists (
     select from steadhold.state s
     where s.workspace = w.workspace and not s.present
-      and s.changed_at < steadhold.clock() - interval '30 days')
+      and s.changed_at < (select steadhold.clock()) - interval '30 days')
 $$;
 revoke all on function steadhold.due_state() from public;
 grant execute on function steadhold.due_state() to steadhold_app;
