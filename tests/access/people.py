@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from steadhold import access
 from steadhold.access import plans
 from steadhold.access.model import Actor
 from steadhold.access.token import Token, key_id_of, secret_of
 from steadhold.kit.ids import new_id
+from steadhold.play.single import Unavailable
 
 NOBODY = Actor("nobody", None)
 
@@ -31,3 +34,40 @@ def find(conn, workspace, key_id):
 
 def trail(conn, workspace, **wanted):
     return [(row.subject, row.key_id, row.kind, row.resource) for row in access.trail(conn, workspace, 100, **wanted)]
+
+
+async def made(player, workspace, *, scopes=("*:*",), kind="person", env="live"):
+    token = a_token(env=env)
+    wanted = {"env": env, "subject": "boss", "kind": kind, "scopes": scopes}
+    await player.play(access.import_key.call(workspace, token.key_id, token.hash, **wanted))
+    return token
+
+
+def by(token):
+    return Actor("boss", token.key_id)
+
+
+class Time:
+    """A process's own clock, moved by hand."""
+
+    def __init__(self):
+        self.now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
+class Counted:
+    """A player that counts what it is asked, and can be held up or cut off."""
+
+    def __init__(self, player):
+        self.player, self.asked = player, []
+        self.gate, self.cut = asyncio.Event(), False
+        self.gate.set()
+
+    async def play(self, call):
+        self.asked.append(call.name)
+        await self.gate.wait()
+        if self.cut:
+            raise Unavailable("the database is away")
+        return await self.player.play(call)

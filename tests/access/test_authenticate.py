@@ -9,67 +9,13 @@ import pytest
 
 from steadhold import access
 from steadhold.access import authenticate, plans
-from steadhold.access.authenticate import TRUSTED_SECONDS, Bucket, Keyring, permits
-from steadhold.access.model import HOUSE, Actor, Entitlements
+from steadhold.access.authenticate import TRUSTED_SECONDS, Keyring, permits
+from steadhold.access.model import HOUSE
 from steadhold.access.token import Token, key_id_of, secret_of
-from steadhold.db.pool import Pool
 from steadhold.kit.ids import new_id
 from steadhold.kit.limits import REVOCATION_SECONDS_MAX
-from steadhold.play.single import Single, Unavailable
-from tests.access.people import a_token
-
-
-class Time:
-    """A process's own clock, moved by hand."""
-
-    def __init__(self):
-        self.now = 1_000.0
-
-    def __call__(self):
-        return self.now
-
-
-class Counted:
-    """A player that counts what it is asked, and can be held up or cut off."""
-
-    def __init__(self, player):
-        self.player, self.asked = player, []
-        self.gate, self.cut = asyncio.Event(), False
-        self.gate.set()
-
-    async def play(self, call):
-        self.asked.append(call.name)
-        await self.gate.wait()
-        if self.cut:
-            raise Unavailable("the database is away")
-        return await self.player.play(call)
-
-
-@pytest.fixture
-async def player(dsn):
-    async with Pool(dsn, size=4) as pool:
-        yield Single(pool)
-
-
-@pytest.fixture
-def time():
-    return Time()
-
-
-@pytest.fixture
-def here(player, time):
-    return Keyring(Counted(player), now=time)
-
-
-async def made(player, workspace, *, scopes=("*:*",), kind="person", env="live"):
-    token = a_token(env=env)
-    wanted = {"env": env, "subject": "boss", "kind": kind, "scopes": scopes}
-    await player.play(access.import_key.call(workspace, token.key_id, token.hash, **wanted))
-    return token
-
-
-def by(token):
-    return Actor("boss", token.key_id)
+from steadhold.play.single import Unavailable
+from tests.access.people import Counted, a_token, by, made
 
 
 def forged(token):
@@ -266,42 +212,6 @@ async def test_use_is_written_down_later_and_once(here, player, workspace, time)
     await here.principal(token.text)
     await here.note()
     assert here._player.asked.count("access.note_used") == 1
-
-
-async def test_a_workspaces_rate_is_kept_on_each_server(here, player, workspace, time):
-    token = await made(player, workspace)
-    who = await here.principal(token.text)
-    assert all(here.rate(who) is None for _ in range(50))
-    await player.play(
-        access.put_entitlements.call(workspace, Entitlements(requests_per_second_max=2), None, by=by(token))
-    )
-    time.now += TRUSTED_SECONDS
-    who = await here.principal(token.text)
-    told = [here.rate(who) for _ in range(3)]
-    assert told[:2] == [None, None]
-    assert (told[2].code, told[2].headers) == ("too_many_requests", (("retry-after", "1"),))
-    time.now += 0.5
-    assert here.rate(who) is None
-    assert here.rate(who) is not None
-
-
-async def test_a_rate_that_was_taken_away_limits_nobody(here, player, workspace, time):
-    token = await made(player, workspace)
-    limited = Entitlements(requests_per_second_max=1)
-    set_ = await player.play(access.put_entitlements.call(workspace, limited, None, by=by(token)))
-    who = await here.principal(token.text)
-    assert [here.rate(who) is None for _ in range(2)] == [True, False]
-    await player.play(access.put_entitlements.call(workspace, Entitlements(), set_.revision, by=by(token)))
-    time.now += TRUSTED_SECONDS
-    who = await here.principal(token.text)
-    assert all(here.rate(who) is None for _ in range(5))
-
-
-def test_a_bucket_holds_a_seconds_worth_and_no_more():
-    bucket = Bucket(2, 2, 0.0)
-    assert [bucket.take(0.0) for _ in range(3)] == [0.0, 0.0, 0.5]
-    assert bucket.take(0.5) == 0.0
-    assert [bucket.take(100.0) for _ in range(3)] == [0.0, 0.0, 0.5]
 
 
 async def test_a_workspace_is_known_once_it_is_there(here, workspace):

@@ -76,7 +76,7 @@ def test_no_secret_lies_in_any_table(database, committed, workspace):
         )
     assert second.hash.hex() in dump  # the dump is whole: what is kept of a key is in it
     for token in (first, second, fresh):
-        for spelt in (token.secret, token.secret.encode().hex(), token.text):
+        for spelt in (token.secret[:20], token.secret[:20].encode().hex(), token.text):
             assert spelt not in dump
     for raw in (b"\xfe", b"\xfd", b"\xfc"):
         assert (raw * 32).hex() not in dump
