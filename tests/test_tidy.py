@@ -44,7 +44,7 @@ PLANTS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     ),
     "short_files": (
         {"src/a.py": "x = 1\n" * 301},
-        {"src/a.py": "x = 1\n" * 300, "src/migrations/1.sql": "--\n" * 301},
+        {"src/a.py": "x = 1\n" * 300},
     ),
     "room_files": (ROOM, {**ROOM, SQL: ""}),
     "promised": (
@@ -66,6 +66,10 @@ PLANTS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "sql_names": (
         {SQL: "-- name: a\nselect 1\n", PLANS: ""},
         {SQL: "-- name: a\nselect 1\n", PLANS: "x = SQL.a\n"},
+    ),
+    "short_statements": (
+        {SQL: "-- name: a\n" + "select 1,\n" * 71},
+        {SQL: ("-- name: a\n" + "select 1,\n" * 70) + ("-- name: b\n" + "select 1,\n" * 70)},
     ),
     "cast": ({SQL: "-- name: a\nselect :id\n"}, {SQL: "-- name: a\nselect :id::uuid, ':x', b::text -- :y\n"}),
     "confined": (

@@ -15,7 +15,7 @@ CHECKS: Final[dict[str, Check]] = {
     for check in (
         *(shape.short_functions, shape.short_files, shape.room_files, shape.promised),
         *(shape.no_clock, shape.no_new_ids, shape.no_sql_clock),
-        *(statements.sql_names, statements.cast, statements.confined),
+        *(statements.sql_names, statements.short_statements, statements.cast, statements.confined),
         *(statements.led_by_workspace, statements.enclosed),
         *(documented.limits, documented.codes, documented.known_codes, documented.settings),
         *(documented.metrics, documented.events, documented.states),

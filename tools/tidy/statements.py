@@ -14,6 +14,7 @@ NAMED: Final = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
 COMMENT: Final = re.compile(r"--.*")
 STRING: Final = re.compile(r"'(?:[^']|'')*'")
 UNCAST: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)\b(?!\s*::)")
+STATEMENT_LINES_MAX: Final = 70
 EVERYWHERE: Final = re.compile(r"^-- all workspaces: \S", re.MULTILINE)
 
 MIGRATIONS: Final = f"{PACKAGE}/db/migrations"
@@ -50,6 +51,15 @@ def _uses(tree: Tree, path: str) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree.syntax(path)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "SQL":
             yield node.attr, f"{path}:{node.lineno}"
+
+
+def short_statements(tree: Tree) -> Iterator[str]:
+    """A statement has a function's length, comments aside; a room's file of them is no module: it is looked up by name."""
+    for path in tree.under(PACKAGE, ends="/statements.sql"):
+        for name, text in statements(tree, path):
+            lines = sum(1 for line in COMMENT.sub("", text).splitlines() if line.strip())
+            if lines > STATEMENT_LINES_MAX:
+                yield f"{path}: {name} has {lines} lines, more than {STATEMENT_LINES_MAX}"
 
 
 def cast(tree: Tree) -> Iterator[str]:
