@@ -68,8 +68,8 @@ PLANTS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {SQL: "-- name: a\nselect 1\n", PLANS: "x = SQL.a\n"},
     ),
     "short_statements": (
-        {SQL: "-- name: a\n" + "select 1,\n" * 71},
-        {SQL: ("-- name: a\n" + "select 1,\n" * 70) + ("-- name: b\n" + "select 1,\n" * 70)},
+        {SQL: "-- name: a\n" + "select 1,\n" * 91},
+        {SQL: ("-- name: a\n" + "select 1,\n" * 90) + ("-- name: b\n" + "select 1,\n" * 90)},
     ),
     "cast": ({SQL: "-- name: a\nselect :id\n"}, {SQL: "-- name: a\nselect :id::uuid, ':x', b::text -- :y\n"}),
     "confined": (

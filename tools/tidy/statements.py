@@ -14,7 +14,7 @@ NAMED: Final = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
 COMMENT: Final = re.compile(r"--.*")
 STRING: Final = re.compile(r"'(?:[^']|'')*'")
 UNCAST: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)\b(?!\s*::)")
-STATEMENT_LINES_MAX: Final = 70
+STATEMENT_LINES_MAX: Final = 90  # a hot one settles many items at once, and has to answer where others would fail
 EVERYWHERE: Final = re.compile(r"^-- all workspaces: \S", re.MULTILINE)
 
 MIGRATIONS: Final = f"{PACKAGE}/db/migrations"
@@ -54,7 +54,7 @@ def _uses(tree: Tree, path: str) -> Iterator[tuple[str, str]]:
 
 
 def short_statements(tree: Tree) -> Iterator[str]:
-    """A statement has a function's length, comments aside; a room's file of them is no module: it is looked up by name."""
+    """A statement fits on a page, comments aside; a room's file of them may be long: it is looked up by name."""
     for path in tree.under(PACKAGE, ends="/statements.sql"):
         for name, text in statements(tree, path):
             lines = sum(1 for line in COMMENT.sub("", text).splitlines() if line.strip())
