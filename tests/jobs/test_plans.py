@@ -2,19 +2,418 @@
 
 from __future__ import annotations
 
-from steadhold import jobs
-from steadhold.jobs import Complete, Settlement, Submission
+import hashlib
+from datetime import timedelta
+
+import pytest
+
+from steadhold import access, jobs
+from steadhold.jobs import Complete, Configuration, Fail, Release, Retry, Settlement, Submission
+from steadhold.kit.ids import new_id
+from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
+
+NOBODY = "0198f000-0000-7000-8000-000000000000"
 
 
-def test_a_job_from_admission_to_its_end(conn, workspace):
+def test_a_job_from_admission_to_its_end(desk):
     job = Submission("resize", b'{"n":1}')
-    made = jobs.submit(conn, workspace, job)
-    assert made.id == job.id
-    assert jobs.submit(conn, workspace, job).state == "accepted"
-    (claimed,) = jobs.claim(conn, workspace, "w1", ["resize"], 10)
-    assert (claimed.id, claimed.input, claimed.attempt) == (job.id, b'{"n":1}', 1)
-    settled = jobs.settle(conn, workspace, Settlement(job.id, claimed.fence, Complete(b"42")))
-    assert settled.state == "completed"
-    again = jobs.settle(conn, workspace, Settlement(job.id, claimed.fence, Complete(b"42")))
-    assert (again.state, again.repeated, again.revision) == ("completed", True, settled.revision)
-    assert jobs.get(conn, workspace, job.id).job().result_ref.startswith(f"job:{job.id}/result#sha256:")
+    made = desk.submit(job)
+    assert (made.id, made.configuration_revision) == (job.id, 0)
+    (claimed,) = desk.claim("w1", ["resize"], 10)
+    assert (claimed.id, claimed.input, claimed.attempt, claimed.revision) == (job.id, b'{"n":1}', 1, made.revision + 1)
+    settled = desk.said(claimed, Complete(b"42"))
+    assert (settled.state, settled.revision) == ("completed", claimed.revision + 1)
+    reference = f"job:{job.id}/result#sha256:{hashlib.sha256(b'42').hexdigest()}"
+    assert desk.get(job.id).job() == jobs.Completed(job.id, reference)
+    assert desk.contents(job.id).result == b"42"
+    assert [(what, cause) for what, _, cause in desk.history(job.id)] == [
+        ("accepted", "submit"), ("running", "claim"), ("completed", "complete"),
+    ]  # fmt: skip
+
+
+def test_the_same_submission_is_the_same_job(desk):
+    job = Submission("t", b"1")
+    made = desk.submit(job)
+    assert desk.submit(job) == jobs.Existing(job.id, made.revision, "accepted")
+    assert desk.submit(Submission("t", b"2", id=job.id)) == jobs.KeyConflict(job.id)
+
+
+def test_a_unique_key_is_held_until_the_end(desk):
+    first = desk.running(unique_key="k", input=b"1")
+    assert desk.submit(Submission("t", b"1", unique_key="k")).id == first.id
+    assert desk.submit(Submission("t", b"2", unique_key="k")) == jobs.KeyConflict(first.id)
+    desk.said(first, Complete())
+    assert isinstance(desk.submit(Submission("t", b"2", unique_key="k")), jobs.Submitted)
+
+
+def test_twins_of_one_key_in_one_batch(desk):
+    twins = [
+        Submission("t", b"1", unique_key="k"),
+        Submission("t", b"1", unique_key="k"),
+        Submission("t", b"2", unique_key="k"),
+    ]
+    made, same, other = desk.submit_all(twins)
+    assert (made.id, same.id, other) == (twins[0].id, made.id, jobs.KeyConflict(made.id))
+
+
+def test_a_batch_answers_each(desk):
+    desk.configure("strict", Configuration(input_schema=b'{"type":"object","required":["n"]}'), None)
+    ok, bad, free = desk.submit_all(
+        [Submission("strict", b'{"n":1}'), Submission("strict", b"{}"), Submission("free", b"[]")]
+    )
+    assert isinstance(ok, jobs.Submitted) and isinstance(free, jobs.Submitted)
+    assert [pointer for pointer, _ in bad.faults] == [""]
+
+
+def test_pointers_name_the_place(desk):
+    schema = b'{"properties":{"a/b":{"type":"array","items":{"type":"integer"}}}}'
+    desk.configure("t", Configuration(input_schema=schema), None)
+    refused = desk.submit(Submission("t", b'{"a/b":[1,"x"]}'))
+    assert [pointer for pointer, _ in refused.faults] == ["/a~1b/1"]
+
+
+def test_entitlements_are_asked_before_anything_is_stored(desk, database, conn, workspace):
+    with database.connect() as owner:
+        owner.execute(
+            "insert into steadhold.entitlements (workspace, revision, job_types, jobs_queued_max, changed_at)"
+            " values (%s, 1, '{t}', 2, steadhold.clock())",
+            [workspace],
+        )
+    assert isinstance(desk.submit(Submission("other")), access.NotEntitled)
+    first, second, third = desk.submit_all([Submission("t") for _ in range(3)])
+    assert isinstance(first, jobs.Submitted) and isinstance(second, jobs.Submitted)
+    assert third == access.QueueFull(2, 2)
+    assert desk.submit(Submission("t")) == access.QueueFull(2, 2)
+
+
+def test_what_is_pinned_stays(desk):
+    made = desk.configure("t", Configuration(attempts_max=1, lease_seconds=7), None)
+    old = desk.accepted()
+    newer = desk.configure("t", Configuration(attempts_max=5, lease_seconds=9), made.revision)
+    young = desk.accepted()
+    claimed = {job.id: job for job in desk.claim("w", ["t"], 10)}
+    assert (claimed[old].configuration_revision, claimed[old].lease_seconds) == (made.revision, 7)
+    assert (claimed[young].configuration_revision, claimed[young].lease_seconds) == (newer.revision, 9)
+    assert desk.said(claimed[old], Fail("boom")).state == "failed"
+    assert desk.said(claimed[young], Fail("boom")).state == "accepted"
+
+
+def test_a_configuration_has_one_winner(desk):
+    made = desk.configure("t", Configuration(), None)
+    assert desk.configure("t", Configuration(), None) == RevisionConflict(made.revision)
+    assert desk.configure("t", Configuration(), made.revision + 5) == RevisionConflict(made.revision)
+    assert desk.configure("none", Configuration(), 1) == Missing()
+    assert [type.type for type in desk.job_types("", 10).items] == ["t"]
+
+
+def test_claims_go_by_priority_then_time(desk, clock):
+    late = desk.accepted(priority=5)
+    urgent = desk.accepted("u", priority=0)
+    last = desk.accepted(priority=5)
+    assert [job.id for job in desk.claim("w", ["t", "u"], 10)] == [urgent, late, last]
+
+
+def test_nothing_is_claimed_before_its_time(desk, clock):
+    id = desk.accepted(run_at=clock.now() + timedelta(seconds=60))
+    assert desk.claim("w", ["t"], 10) == []
+    clock.move(61)
+    assert [job.id for job in desk.claim("w", ["t"], 10)] == [id]
+
+
+def test_a_floor_passes_over_what_lies_below(desk, clock):
+    low = desk.accepted()
+    clock.move(10)
+    high = desk.accepted()
+    assert [job.id for job in desk.claim("w", ["t"], 1, floor=clock.now() - timedelta(seconds=5))] == [high]
+    assert [job.id for job in desk.claim("w", ["t"], 1)] == [low]
+
+
+def test_a_claim_repeated_under_its_key_takes_nothing_more(desk):
+    ids = [desk.accepted() for _ in range(3)]
+    first = desk.claim("w", ["t"], 2, key="op-1")
+    again = desk.claim("w", ["t"], 2, key="op-1")
+    assert [(job.id, job.fence) for job in again] == [(job.id, job.fence) for job in first]
+    desk.said(first[0], Complete())
+    assert [job.id for job in desk.claim("w", ["t"], 2, key="op-1")] == [first[1].id]
+    assert [job.id for job in desk.claim("w", ["t"], 2, key="op-2")] == [ids[2]]
+
+
+def test_a_claim_may_only_shorten_the_lease(desk):
+    desk.accepted()
+    desk.accepted()
+    assert desk.claim("w", ["t"], 1, 5)[0].lease_seconds == 5
+    assert desk.claim("w", ["t"], 1, 500)[0].lease_seconds == 30
+
+
+def test_versions_go_to_workers_that_know_them(desk):
+    desk.configure("t", Configuration(versions=("2", "3")), None)
+    id = desk.accepted()
+    assert desk.claim("w", ["t"], 10) == []
+    assert desk.claim("w", ["t"], 10, versions=["1"]) == []
+    assert [job.id for job in desk.claim("w", ["t"], 10, versions=["1", "3"])] == [id]
+
+
+def test_keys_and_types_have_so_many_slots(desk):
+    desk.configure("t", jobs.Configuration(concurrency=jobs.Concurrency(type_max=3, key_max=2)), None)
+    for key in ("a", "a", "a", "b", None):
+        desk.accepted(concurrency_key=key)
+    first = desk.claim("w", ["t"], 10)
+    assert [desk.get(job.id).concurrency_key for job in first] == ["a", "a", "b"]
+    assert desk.claim("w", ["t"], 10) == []
+    desk.said(first[2], Complete())
+    assert [desk.get(job.id).concurrency_key for job in desk.claim("w", ["t"], 10)] == [None]
+    assert desk.claim("w", ["t"], 10) == []
+    desk.said(first[0], Release(5))
+    assert [desk.get(job.id).concurrency_key for job in desk.claim("w", ["t"], 10)] == ["a"]
+
+
+def test_a_schedules_key_has_one_slot_whatever_the_type_says(desk):
+    desk.configure("t", jobs.Configuration(concurrency=jobs.Concurrency(key_max=5)), None)
+    for _ in range(3):
+        desk.accepted(concurrency_key="schedule:s")
+    assert len(desk.claim("w", ["t"], 10)) == 1
+    assert desk.claim("w", ["t"], 10) == []
+
+
+def test_a_saturated_key_does_not_hide_what_lies_behind_it(desk):
+    for _ in range(5):
+        desk.accepted(concurrency_key="a")
+    behind = desk.accepted()
+    assert behind in [job.id for job in desk.claim("w", ["t"], 2)]
+
+
+def test_a_workspace_runs_so_many_at_once(desk, database, workspace):
+    with database.connect() as owner:
+        owner.execute(
+            "insert into steadhold.entitlements (workspace, revision, jobs_running_max, changed_at)"
+            " values (%s, 1, 2, steadhold.clock())",
+            [workspace],
+        )
+    for _ in range(3):
+        desk.accepted()
+    assert len(desk.claim("w", ["t"], 10)) == 2
+    assert desk.claim("w", ["t"], 10) == []
+
+
+def test_heartbeats_renew_and_raise_no_revision(desk, clock):
+    job = desk.running()
+    clock.move(20)
+    beaten = desk.heartbeat(job.id, job.fence, b'{"done":3}')
+    assert (beaten.lease_expires_at - beaten.server_time).total_seconds() == 30
+    assert (desk.get(job.id).revision, desk.get(job.id).progress) == (job.revision, b'{"done":3}')
+    clock.move(31)
+    assert desk.heartbeat(job.id, job.fence) == StaleFence(f"job:{job.id}")
+
+
+def test_a_lease_never_outlives_timeout_or_deadline(desk, clock):
+    desk.configure("t", Configuration(timeout_seconds=40), None)
+    job = desk.running(deadline_seconds=50)
+    clock.move(25)
+    beaten = desk.heartbeat(job.id, job.fence)
+    assert beaten.lease_expires_at <= job.timeout_at + timedelta(seconds=1)
+
+
+def test_heartbeats_answer_each(desk):
+    one, two = desk.running(), desk.running()
+    desk.cancel(two.id, "me")
+    beats = desk.heartbeat_all(
+        [
+            jobs.Beat(one.id, one.fence),
+            jobs.Beat(two.id, two.fence + 1),
+            jobs.Beat(two.id, two.fence),
+            jobs.Beat(NOBODY, 1),
+        ]
+    )
+    assert [getattr(beat, "cancel_requested", beat) for beat in beats] == [
+        False, StaleFence(f"job:{two.id}"), True, StaleFence(f"job:{NOBODY}"),
+    ]  # fmt: skip
+
+
+def test_stages_are_committed_once(desk):
+    job = desk.running()
+    made = desk.checkpoint(job.id, job.fence, "walk", b"[1]", input_digest=b"i" * 32)
+    assert (made.again, made.revision) == (False, job.revision + 1)
+    assert desk.checkpoint(job.id, job.fence, "walk", b"[1]", input_digest=b"i" * 32).again
+    conflict = jobs.CheckpointConflict("walk", made.digest)
+    assert desk.checkpoint(job.id, job.fence, "walk", b"[2]", input_digest=b"i" * 32) == conflict
+    assert desk.checkpoint(job.id, job.fence, "walk", b"[1]", input_digest=b"j" * 32) == conflict
+    assert desk.get(job.id).revision == made.revision
+    assert desk.checkpoint_of(job.id, "walk").result == b"[1]"
+    assert desk.checkpoint(job.id, job.fence + 1, "hash") == StaleFence(f"job:{job.id}")
+    assert desk.checkpoint(job.id, job.fence, "hash", revision=1) == RevisionConflict(made.revision)
+
+
+def test_a_replacement_resumes_from_the_stages(desk, clock):
+    job = desk.running()
+    for stage in ("b", "a"):
+        desk.checkpoint(job.id, job.fence, stage)
+    clock.move(31)
+    assert desk.lapse(10) == 1
+    (next_,) = desk.claim("w", ["t"], 1)
+    assert [stage for stage, _ in next_.stages] == ["b", "a"]
+    assert next_.fence > job.fence
+    assert desk.checkpoint(job.id, job.fence, "late") == StaleFence(f"job:{job.id}")
+    assert [stage.stage for stage in desk.checkpoints(job.id, "", 10).items] == ["a", "b"]
+
+
+def test_settling_twice(desk):
+    job = desk.running()
+    done = desk.said(job, Complete(b"1"))
+    again = desk.said(job, Complete(b"1"))
+    assert (again.state, again.revision, again.repeated) == ("completed", done.revision, True)
+    assert desk.said(job, Complete(b"2")) == jobs.JobEnded(job.id, "completed")
+    assert desk.settle(Settlement(job.id, job.fence + 1, Complete(b"1"))) == StaleFence(f"job:{job.id}")
+    assert desk.settle(Settlement(NOBODY, 1, Complete())) == Missing()
+
+
+def test_a_repeat_where_the_job_lives_on(desk):
+    job = desk.running()
+    released = desk.said(job, Release(60))
+    assert (released.state, desk.said(job, Release(60)).run_at) == ("accepted", released.run_at)
+    assert desk.said(job, Release(61)) == StaleFence(f"job:{job.id}")
+
+
+def test_a_batch_settles_each(desk):
+    done, stale, failed = (desk.running() for _ in range(3))
+    answers = desk.settle_all([
+        Settlement(done.id, done.fence, Complete()),
+        Settlement(stale.id, stale.fence + 1, Complete()),
+        Settlement(failed.id, failed.fence, Fail("bad", klass="bug")),
+        Settlement(done.id, done.fence, Complete()),
+        Settlement(failed.id, failed.fence, Complete()),
+    ])  # fmt: skip
+    assert [getattr(answer, "state", None) for answer in answers] == [
+        "completed",
+        None,
+        "failed",
+        "completed",
+        "failed",
+    ]
+    assert answers[3].repeated and isinstance(answers[4], jobs.JobEnded)
+
+
+def test_if_match_on_a_settlement(desk):
+    job = desk.running()
+    assert desk.said(job, Complete(), revision=job.revision - 1) == RevisionConflict(job.revision)
+    assert desk.said(job, Complete(), revision=job.revision).state == "completed"
+
+
+def test_evidence(desk, clock):
+    not_before = clock.now()
+    job = desk.running(evidence_not_before=not_before)
+    assert desk.said(job, Complete()) == jobs.EvidenceRequired(not_before)
+    assert desk.said(job, Complete(evidence_at=not_before - timedelta(seconds=1))) == jobs.StaleEvidence(not_before)
+    assert desk.state(job.id) == "running"
+    assert desk.said(job, Complete(evidence_at=not_before)).state == "completed"
+
+
+@pytest.mark.parametrize(
+    "said, attempt",
+    [
+        (Release(), 1),
+        (Release(5), 1),
+        (Fail("x", klass="interrupted"), 1),
+        (Fail("x", klass="rate_limited"), 1),
+        (Fail("x"), 2),
+    ],
+)
+def test_what_costs_an_attempt(desk, clock, said, attempt):
+    job = desk.running()
+    assert desk.said(job, said).state == "accepted"
+    clock.move(10)
+    assert desk.claim("w", ["t"], 1)[0].attempt == attempt
+
+
+def test_failures_are_spaced_and_end(desk, clock):
+    desk.configure("t", Configuration(attempts_max=3, retry=Retry(10, 15, 0)), None)
+    job, waits = desk.running(), []
+    while (settled := desk.said(job, Fail("boom", "no"))).state == "accepted":
+        waits.append(round((settled.run_at - clock.now()).total_seconds()))
+        clock.move(16)
+        (job,) = desk.claim("w", ["t"], 1)
+    assert (waits, settled.state) == ([10, 15], "failed")
+    assert desk.get(job.id).job() == jobs.Failed(job.id, "boom")
+
+
+def test_a_retry_keeps_what_the_job_was_given(desk):
+    desk.configure("t", Configuration(), None)
+    job = desk.running(input=b"[7]", tags=("x", "y"), unique_key="k")
+    desk.checkpoint(job.id, job.fence, "one", b"1")
+    assert desk.retry(job.id, new_id()) == jobs.JobNotEnded(job.id, "running")
+    desk.said(job, Fail("x", klass="permanent"))
+    desk.configure("t", Configuration(lease_seconds=5), job.configuration_revision)
+    again = desk.retry(job.id, new_id())
+    assert (again.retry_of, again.root_job_id, again.configuration_revision) == (
+        job.id,
+        job.id,
+        job.configuration_revision,
+    )
+    assert desk.retry(job.id, new_id()) == jobs.KeyConflict(again.id)
+    (claimed,) = desk.claim("w", ["t"], 1)
+    assert (claimed.input, [stage for stage, _ in claimed.stages]) == (b"[7]", ["one"])
+    assert claimed.root_job_id == job.id
+    assert desk.checkpoint(claimed.id, claimed.fence, "one", b"1").again
+    assert isinstance(desk.checkpoint(claimed.id, claimed.fence, "one", b"2"), jobs.CheckpointConflict)
+    assert desk.retry(NOBODY, new_id()) == Missing()
+
+
+def test_cancelling_what_nobody_runs(desk):
+    id = desk.accepted()
+    assert (desk.cancel(id, "me", "enough").outcome, desk.state(id)) == ("cancelled", "cancelled")
+    assert desk.cancel(id, "me").outcome == "cancelled"
+    assert (desk.get(id).cancel_by, desk.get(id).cancel_reason) == ("me", "enough")
+    assert desk.claim("w", ["t"], 1) == []
+
+
+def test_cancelling_what_runs_is_a_request(desk):
+    job = desk.running()
+    asked = desk.cancel(job.id, "me")
+    assert (asked.outcome, asked.state, asked.revision) == ("requested", "running", job.revision + 1)
+    assert desk.cancel(job.id, "you") == asked
+    assert desk.said(job, jobs.ConfirmCancel()).state == "cancelled"
+    assert desk.get(job.id).job() == jobs.Cancelled(job.id)
+
+
+def test_completion_may_win_over_a_request(desk):
+    job = desk.running()
+    desk.cancel(job.id, "me")
+    assert desk.said(job, Complete()).state == "completed"
+    assert desk.cancel(job.id, "me").outcome == "too_late"
+
+
+@pytest.mark.parametrize("said", [Release(), Release(5), Fail("x"), Fail("x", klass="interrupted")])
+def test_a_job_asked_to_cancel_is_not_run_again(desk, said):
+    job = desk.running()
+    desk.cancel(job.id, "me")
+    assert desk.said(job, said).state == "cancelled"
+
+
+def test_nothing_to_confirm(desk):
+    job = desk.running()
+    assert desk.said(job, jobs.ConfirmCancel()) == jobs.CancelNotRequested(job.id)
+    assert desk.state(job.id) == "running"
+
+
+def test_many_at_once_need_their_count(desk):
+    ids = [desk.accepted(tags=("old",)) for _ in range(3)]
+    other = desk.accepted()
+    old = jobs.Filter(tag="old")
+    assert desk.cancel_all(old, None, "me") == jobs.Counted(3)
+    assert desk.cancel_all(old, 2, "me") == jobs.CountChanged(3)
+    assert [outcome.outcome for outcome in desk.cancel_all(old, 3, "me").outcomes] == ["cancelled"] * 3
+    assert desk.state(other) == "accepted"
+    assert desk.retry_all(old, None, []) == jobs.Counted(3)
+    assert {outcome.retry_of for outcome in desk.retry_all(old, 3, [new_id() for _ in range(3)]).outcomes} == set(ids)
+
+
+def test_lists_are_filtered_and_paged(desk):
+    ids = [desk.accepted(tags=("x",) if n % 2 else ()) for n in range(4)]
+    running = desk.claim("w", ["t"], 1)[0].id
+    first = desk.jobs(jobs.Filter(), None, 3)
+    assert [view.id for view in first.items] == ids[:0:-1]
+    assert first.next_cursor
+    assert [view.id for view in desk.jobs(jobs.Filter(), ids[1], 3).items] == [ids[0]]
+    assert [view.id for view in desk.jobs(jobs.Filter(tag="x"), None, 9).items] == [ids[3], ids[1]]
+    assert [view.id for view in desk.jobs(jobs.Filter(state="running"), None, 9).items] == [running]
+    assert [view.id for view in desk.jobs(jobs.Filter(state="failed"), None, 9).items] == []
+    assert len(desk.jobs(jobs.Filter(type="t", state="accepted"), None, 9).items) == 3

@@ -83,7 +83,12 @@ def _round(workspace: str, left: dict[int, Settlement], tally: Tally) -> Plan[di
     policies = yield from _policies(workspace, left, held)
     again: dict[int, Settlement] = {}
     changes: dict[int, Change] = {}
+    turns: set[str] = set()
     for n, settlement in left.items():
+        if settlement.id in turns:  # the first of a job goes first
+            again[n] = settlement
+            continue
+        turns.add(settlement.id)
         row = held.get(settlement.id)
         if row is None or row.state != model.RUNNING or row.fence != settlement.fence:
             tally.late.append(n)

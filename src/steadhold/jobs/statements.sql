@@ -22,8 +22,9 @@ left join steadhold.job_configurations c
   on c.workspace = :workspace::text and c.type = t.type and c.revision = t.revision
 
 -- name: admit
--- rank: jobs by unique_key, id
--- An id or a live unique_key that is taken inserts nothing. An empty unique_key is none.
+-- rank: jobs by unique_key
+-- An id or a live unique_key that is taken inserts nothing; of one batch the first takes it. An empty unique_key
+-- is none. (New ids are nobody else's, so only keys are waited for.)
 with i as (
   select * from unnest(
     :id::uuid[], :type::text[], :configuration_revision::bigint[], :priority::int[], :run_at::timestamptz[],

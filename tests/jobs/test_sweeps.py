@@ -1,0 +1,146 @@
+"""What happens when nobody does anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from steadhold import jobs
+from steadhold.jobs import Complete, Configuration, Fail, Retry
+from steadhold.kit.ids import new_id
+from steadhold.kit.limits import LAPSES_MAX
+from steadhold.kit.outcome import Missing, StaleFence
+
+
+def test_a_lapsed_lease_is_due_again(desk, clock):
+    job = desk.running()
+    assert desk.lapse(10) == 0
+    clock.move(31)
+    assert desk.said(job, Complete()) == StaleFence(f"job:{job.id}")
+    assert desk.lapse(10) == 1
+    assert desk.said(job, Complete()) == StaleFence(f"job:{job.id}")
+    (next_,) = desk.claim("w", ["t"], 1)
+    assert (next_.fence > job.fence, next_.attempt) == (True, 2)
+    assert desk.lapse(10) == 0
+
+
+def test_a_renewed_lease_is_left_alone(desk, clock):
+    job = desk.running()
+    clock.move(20)
+    desk.heartbeat(job.id, job.fence)
+    clock.move(20)
+    desk.lapse(10)
+    assert desk.said(job, Complete()).state == "completed"
+
+
+def test_three_lapses_without_a_stage_are_poison(desk, clock):
+    id = desk.accepted()
+    for _ in range(LAPSES_MAX):
+        assert desk.state(id) == "accepted"
+        desk.claim("w", ["t"], 1)
+        clock.move(31)
+        desk.lapse(10)
+    assert desk.get(id).job() == jobs.Failed(id, "poison")
+    assert desk.history(id)[-1][2] == "poison"
+
+
+def test_a_stage_forgives_lapses(desk, clock):
+    id = desk.accepted()
+    for n in range(LAPSES_MAX + 2):
+        (job,) = desk.claim("w", ["t"], 1)
+        if n == LAPSES_MAX - 1:
+            desk.checkpoint(id, job.fence, "one")
+        clock.move(31)
+        desk.lapse(10)
+    assert desk.state(id) == "accepted"
+
+
+def test_the_last_attempt_may_not_lapse(desk, clock):
+    desk.configure("t", Configuration(attempts_max=1), None)
+    job = desk.running()
+    clock.move(31)
+    desk.lapse(10)
+    assert desk.get(job.id).job() == jobs.Failed(job.id, "lapsed")
+
+
+def test_a_lapse_after_a_request_cancels(desk, clock):
+    job = desk.running()
+    desk.cancel(job.id, "me")
+    clock.move(31)
+    desk.lapse(10)
+    assert desk.state(job.id) == "cancelled"
+
+
+def test_a_timeout_charges_an_attempt_and_spaces_the_next(desk, clock):
+    desk.configure("t", Configuration(timeout_seconds=20, attempts_max=2, retry=Retry(10, 10, 0)), None)
+    job = desk.running()
+    assert job.lease_seconds == 20
+    clock.move(21)
+    desk.lapse(10)
+    assert (desk.state(job.id), desk.claim("w", ["t"], 1)) == ("accepted", [])
+    clock.move(11)
+    (job,) = desk.claim("w", ["t"], 1)
+    clock.move(21)
+    desk.lapse(10)
+    assert desk.get(job.id).job() == jobs.Failed(job.id, "timeout")
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+def test_a_deadline(desk, clock, claimed):
+    id = desk.running(deadline_seconds=20).id if claimed else desk.accepted(deadline_seconds=20)
+    clock.move(21)
+    assert desk.claim("w", ["t"], 1) == []
+    assert (desk.lapse(10), desk.overdue(10)) == ((1, 0) if claimed else (0, 1))
+    assert desk.get(id).job() == jobs.Failed(id, "deadline")
+
+
+def test_finished_jobs_leave_after_their_window(desk, clock):
+    desk.configure("t", Configuration(retention_seconds=60), None)
+    job = desk.running(tags=("x",))
+    desk.checkpoint(job.id, job.fence, "one")
+    desk.signal(job.id, "s")
+    desk.said(job, Complete())
+    live = desk.running("u")
+    assert desk.forget(10) == 0
+    clock.move(61)
+    assert desk.forget(10) == 1
+    assert desk.get(job.id) == Missing()
+    assert desk.get(live.id).id == live.id
+    left = desk.conn.execute(
+        "select (select count(*) from steadhold.checkpoints), (select count(*) from steadhold.job_signals),"
+        " (select count(*) from steadhold.job_tags)"
+    ).fetchone()
+    assert left == (0, 0, 0)
+
+
+def test_stages_stay_for_a_retry(desk, clock):
+    desk.configure("t", Configuration(retention_seconds=60), None)
+    job = desk.running()
+    desk.checkpoint(job.id, job.fence, "one")
+    desk.said(job, Fail("x", klass="bug"))
+    again = desk.retry(job.id, new_id())
+    clock.move(61)
+    assert desk.forget(10) == 1
+    (claimed,) = desk.claim("w", ["t"], 1)
+    assert (claimed.id, [stage for stage, _ in claimed.stages]) == (again.id, ["one"])
+
+
+def test_a_grant_leaves_with_its_job(desk):
+    job = desk.running()
+    desk.said(job, Complete())
+    assert desk.conn.execute("select count(*) from steadhold.grants").fetchone() == (0,)
+
+
+def test_what_is_due_is_announced(fresh_database):
+    workspace = fresh_database.new_workspace()
+    with fresh_database.enter(workspace) as conn:
+        with conn.transaction():
+            jobs.submit(conn, workspace, jobs.Submission("t", deadline_seconds=10))
+            done = jobs.submit(conn, workspace, jobs.Submission("u"))
+            (claimed,) = jobs.claim(conn, workspace, "w", ["u"], 1)
+            jobs.settle(conn, workspace, jobs.Settlement(done.id, claimed.fence, Complete()))
+        due = "select duty from steadhold.due_jobs() where workspace = %s order by duty"
+        assert conn.execute(due, [workspace]).fetchall() == []
+        fresh_database.clock.move(11)
+        assert conn.execute(due, [workspace]).fetchall() == [("jobs.deadlines",)]
+        fresh_database.clock.move(31 * 86_400)
+        assert conn.execute(due, [workspace]).fetchall() == [("jobs.deadlines",), ("jobs.retention",)]
