@@ -1,0 +1,300 @@
+"""The two clients: they play scripts, one blocking and one with asyncio. Only this file knows a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import warnings
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+import httpx2
+
+from steadhold.sdk.address import Address, address
+from steadhold.sdk.errors import BadAnswer
+from steadhold.sdk.grammar import Async, Give, Got, Lost, Mode, Pause, Script, Send, Stream, Sync
+from steadhold.sdk.retry import Patience, persist
+from steadhold.sdk.rooms import Rooms
+
+T = TypeVar("T")
+
+ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
+"""An answer's body, unless a client is made with another limit."""
+
+_UNSENT: Final = (
+    httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError, httpx2.UnsupportedProtocol,
+)  # fmt: skip
+_LIMITS: Final = httpx2.Limits(max_connections=200, max_keepalive_connections=100, keepalive_expiry=30.0)
+
+
+class _Base(Rooms[Mode]):
+    """What both clients have: an address, and how a request looks on the wire."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = 15.0,
+        give_up_seconds: float = 60.0,
+        workspace: str | None = None,
+        answer_bytes_max: int = ANSWER_BYTES_MAX,
+        patience: Patience | None = None,
+        transport: Any = None,
+    ) -> None:
+        """Remember where the server is; the first request connects.
+
+        `url` and `api_key` come from STEADHOLD_URL and STEADHOLD_API_KEY otherwise. `timeout` seconds are for one
+        try, `give_up_seconds` for all tries of one request. `workspace` is for operators' keys, which have none of
+        their own. `patience` and `transport` are for tests.
+
+        Raises:
+            ValueError: there is no key, no such address, or a time out of bounds.
+        """
+        super().__init__()
+        self._address: Address = address(url, api_key)
+        self._patience = patience or Patience(give_up_seconds)
+        self._timeout, self._workspace, self._bytes_max = timeout, workspace, answer_bytes_max
+        self._transport = transport
+        self._home: tuple[Any, Any] = (None, None)
+        self._opened: list[tuple[Any, Any]] = []
+        self._closed = False
+
+    @property
+    def url(self) -> str:
+        """Where the server is."""
+        return f"unix:{self._address.socket}" if self._address.socket else self._address.base
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+    def __del__(self) -> None:
+        if getattr(self, "_opened", None) and not self._closed:
+            message = f"{self!r} was never closed; use it in a with statement, or call close()."
+            warnings.warn(message, ResourceWarning, source=self, stacklevel=1)
+
+    def _at_home(self, here: Any) -> Any:
+        """The connections of this process and event loop: after a fork, or in another loop, there are new ones."""
+        if self._closed:
+            raise RuntimeError(f"{self!r} is closed; make a new one.")
+        home, http = self._home
+        if home != here:
+            http = self._connections()
+            self._opened.append((here, http))
+            self._home = (here, http)
+        return http
+
+    def _connections(self) -> Any:
+        raise NotImplementedError
+
+    def _headers(self) -> dict[str, str]:
+        from steadhold import __version__
+
+        return {
+            "authorization": f"Bearer {self._address.api_key}",
+            "accept-encoding": "identity",
+            "user-agent": f"steadhold-python/{__version__}",
+        }
+
+    def _settings(self, transport: type[Any]) -> dict[str, Any]:
+        """How httpx2 is set up. Without TLS no certificates are loaded; loopback heeds no proxies."""
+        given = self._transport
+        tls = self._address.base.startswith("https:")
+        if given is None and self._address.loopback:
+            given = transport(uds=self._address.socket, limits=_LIMITS, verify=tls)
+        common = {"headers": self._headers(), "follow_redirects": False, "limits": _LIMITS}
+        return {**common, "transport": given, "trust_env": given is None, "verify": tls}
+
+    def _request(self, http: Any, send: Send) -> Any:
+        target = send.target
+        if self._workspace is not None:
+            target += f"{'&' if '?' in target else '?'}workspace={self._workspace}"
+        timeout = httpx2.Timeout(self._timeout, read=self._timeout + send.wait_seconds)
+        return http.build_request(
+            send.method, self._address.base + target, headers=dict(send.headers), content=send.body, timeout=timeout
+        )
+
+
+class _Body:
+    """The bytes of an answer as they arrive: no more than allowed, and within the time of one try."""
+
+    def __init__(self, bytes_max: int, seconds: float) -> None:
+        self.data, self._max, self._ends_at = bytearray(), bytes_max, time.monotonic() + seconds
+
+    def add(self, chunk: bytes) -> None:
+        self.data += chunk
+        if len(self.data) > self._max:
+            raise BadAnswer(f"The answer has more than {self._max} bytes; ask for less, or raise answer_bytes_max.")
+        if time.monotonic() > self._ends_at:
+            raise httpx2.ReadTimeout("the answer came too slowly")
+
+
+def _lost(error: httpx2.TransportError) -> Lost:
+    return Lost(f"{type(error).__name__}: {error}".rstrip(": "), sent=not isinstance(error, _UNSENT))
+
+
+def _got(response: httpx2.Response, body: _Body) -> Got:
+    return Got(response.status_code, dict(response.headers), bytes(body.data))
+
+
+@contextmanager
+def _told(send: Send) -> Generator[None]:
+    """Whoever interrupts a change is told its operation id."""
+    try:
+        yield
+    except (KeyboardInterrupt, asyncio.CancelledError) as stopped:
+        if send.operation_id is not None:
+            stopped.add_note(f"Operation {send.operation_id} was in flight: client.operations.resolve tells its fate.")
+        raise
+
+
+class Client(_Base[Sync]):
+    """A client whose verbs answer. Threads may share it, and it survives a fork."""
+
+    def play(self, script: Script[T]) -> T:
+        """Answer what a script comes to."""
+        steps = persist(script, self._patience)
+        try:
+            step = next(steps)
+            while True:
+                step = steps.send(self._act(step))
+        except StopIteration as end:
+            return end.value
+        finally:
+            steps.close()
+
+    def flow(self, stream: Stream[T]) -> Generator[T, None, None]:
+        """Iterate over what a stream gives."""
+        steps = persist(stream, self._patience)
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, Give):
+                    yield step.item
+                    step = next(steps)
+                else:
+                    step = steps.send(self._act(step))
+        except StopIteration:
+            return
+        finally:
+            steps.close()
+
+    def close(self) -> None:
+        """Close all connections. Calling it again does nothing."""
+        self._closed = True
+        here = os.getpid()
+        for home, http in self._opened:
+            if home == here:
+                http.close()
+        self._opened.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _connections(self) -> httpx2.Client:
+        return httpx2.Client(**self._settings(httpx2.HTTPTransport))
+
+    def _act(self, step: Send | Pause | Give[Any]) -> Got | Lost | None:
+        if isinstance(step, Send):
+            with _told(step):
+                return self._ask(step)
+        if isinstance(step, Pause):
+            time.sleep(step.seconds)
+        return None
+
+    def _ask(self, send: Send) -> Got | Lost:
+        http: httpx2.Client = self._at_home(os.getpid())
+        try:
+            response = http.send(self._request(http, send), stream=True)
+            try:
+                body = _Body(self._bytes_max, self._timeout + send.wait_seconds)
+                for chunk in response.iter_raw():
+                    body.add(chunk)
+                return _got(response, body)
+            finally:
+                response.close()
+        except httpx2.TransportError as error:
+            return _lost(error)
+
+
+class AsyncClient(_Base[Async]):
+    """A client whose verbs are awaited. Tasks may share it, and so may event loops one after the other."""
+
+    def play(self, script: Script[T]) -> Coroutine[Any, Any, T]:
+        """Answer, when awaited, what a script comes to."""
+        return self._play(script)
+
+    async def _play(self, script: Script[T]) -> T:
+        steps = persist(script, self._patience)
+        try:
+            step = next(steps)
+            while True:
+                step = steps.send(await self._act(step))
+        except StopIteration as end:
+            return end.value
+        finally:
+            steps.close()
+
+    async def flow(self, stream: Stream[T]) -> AsyncGenerator[T, None]:
+        """Iterate over what a stream gives."""
+        steps = persist(stream, self._patience)
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, Give):
+                    yield step.item
+                    step = next(steps)
+                else:
+                    step = steps.send(await self._act(step))
+        except StopIteration:
+            return
+        finally:
+            steps.close()
+
+    async def close(self) -> None:
+        """Close all connections of this event loop. Calling it again does nothing."""
+        self._closed = True
+        here = (os.getpid(), asyncio.get_running_loop())
+        for home, http in self._opened:
+            if home == here:
+                await http.aclose()
+        self._opened.clear()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _connections(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(**self._settings(httpx2.AsyncHTTPTransport))
+
+    async def _act(self, step: Send | Pause | Give[Any]) -> Got | Lost | None:
+        if isinstance(step, Send):
+            with _told(step):
+                return await self._ask(step)
+        if isinstance(step, Pause):
+            await asyncio.sleep(step.seconds)
+        return None
+
+    async def _ask(self, send: Send) -> Got | Lost:
+        http: httpx2.AsyncClient = self._at_home((os.getpid(), asyncio.get_running_loop()))
+        try:
+            response = await http.send(self._request(http, send), stream=True)
+            try:
+                body = _Body(self._bytes_max, self._timeout + send.wait_seconds)
+                async for chunk in response.aiter_raw():
+                    body.add(chunk)
+                return _got(response, body)
+            finally:
+                await response.aclose()
+        except httpx2.TransportError as error:
+            return _lost(error)

@@ -1,0 +1,248 @@
+"""What can go wrong, as exceptions. A `Problem` carries what the server said; codes to act on have a class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from steadhold.sdk.grammar import Got
+
+
+class SteadholdError(Exception):
+    """Base of all that the SDK raises of its own."""
+
+
+class Unreachable(SteadholdError):
+    """No server was reached within the time for retries: nothing was sent, so nothing was changed."""
+
+
+class BadAnswer(SteadholdError):
+    """The answer breaks the protocol: a redirect, a digest that differs, another shape, or more bytes than allowed."""
+
+
+class OutcomeUnknown(SteadholdError):
+    """A change was sent, and nobody could say within the time for retries whether it took effect.
+
+    `client.operations.resolve(error)` finds out. To try again instead, call the verb again with
+    `operation_id=error.operation_id`: it takes effect once, however often it was sent.
+    """
+
+    def __init__(self, operation_id: str, why: str, request: Any = None) -> None:
+        super().__init__(operation_id, why, request)
+        self.operation_id, self.why, self.request = operation_id, why, request
+
+    def __str__(self) -> str:
+        return (
+            f"Operation {self.operation_id} may or may not have taken effect: {self.why} "
+            f"Ask client.operations.resolve({self.operation_id!r}), or call the verb again with "
+            f"operation_id={self.operation_id!r}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a server said: `extras` are the members of the problem that belong to its code."""
+
+    status: int
+    code: str
+    title: str = ""
+    detail: str = ""
+    next: str = "stop"
+    extras: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    operation_id: str | None = None
+    retry_after: float | None = None
+
+
+class Problem(SteadholdError):
+    """The server refused. `code` is stable; `next` is what a program does now: resend, reread, wait or stop."""
+
+    codes: ClassVar[dict[str, type[Problem]]] = {}
+
+    def __init_subclass__(cls, *, codes: tuple[str, ...] = ()) -> None:
+        super().__init_subclass__()
+        Problem.codes.update(dict.fromkeys(codes, cls))
+
+    def __init__(self, said: Said) -> None:
+        super().__init__(said)
+        self.said = said
+        self.status, self.code, self.title, self.detail = said.status, said.code, said.title, said.detail
+        self.next, self.extras = said.next, said.extras
+        self.operation_id, self.retry_after = said.operation_id, said.retry_after
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self.extras.items())
+        return f"{self.status} {self.code}: {self.detail or self.title}" + (f" ({told})" if told else "")
+
+    def _whole(self, name: str) -> int | None:
+        value = self.extras.get(name)
+        return value if isinstance(value, int) else None
+
+
+class RevisionConflict(Problem, codes=("condition_false",)):
+    """Somebody else wrote first, or there is nothing to replace. Read, decide and write again."""
+
+    @property
+    def current_revision(self) -> int | None:
+        """The revision now; None: there is none."""
+        return self._whole("current_revision")
+
+
+class NotFound(Problem, codes=("not_found",)):
+    """There is nothing of this name that this key may see."""
+
+    @property
+    def last_revision(self) -> int | None:
+        """The revision it had when it was deleted, if it ever was there."""
+        return self._whole("last_revision")
+
+
+class StaleFence(Problem, codes=("stale_fence",)):
+    """A grant that the write relies on is not current: whoever sent this has been replaced, and must stop."""
+
+    @property
+    def subject(self) -> str | None:
+        """The grant, as in "job:<id>" or "lock:deploy"."""
+        return self.extras.get("subject")
+
+
+class RevisionPruned(Problem, codes=("revision_pruned",)):
+    """The revision existed, and is not kept any more."""
+
+    @property
+    def oldest_revision(self) -> int | None:
+        """The oldest one that is kept."""
+        return self._whole("oldest_revision")
+
+
+class QueueFull(Problem, codes=("queue_full",)):
+    """As many jobs are queued as the workspace may have. `retry_after` are seconds."""
+
+    @property
+    def depth(self) -> int | None:
+        """How many are queued."""
+        return self._whole("depth")
+
+
+class InvalidInput(Problem, codes=("invalid_input",)):
+    """The input does not fit the schema of its job type; `extras` says where."""
+
+
+class CountChanged(Problem, codes=("count_changed",)):
+    """The filter matches another number of jobs than expected."""
+
+    @property
+    def count(self) -> int | None:
+        """How many it matches now."""
+        return self._whole("count")
+
+
+class NoValidKey(Problem, codes=("no_valid_key",)):
+    """The key is missing, wrong, revoked or has expired."""
+
+
+class MissingScope(Problem, codes=("missing_scope",)):
+    """The key lacks a scope."""
+
+
+class NotEntitled(Problem, codes=("not_entitled",)):
+    """The workspace may not do this."""
+
+
+class StorageExhausted(Problem, codes=("storage_exhausted",)):
+    """The workspace's names or bytes are used up."""
+
+
+class TooManyRequests(Problem, codes=("too_many_requests",)):
+    """More requests than the workspace may send. `retry_after` are seconds."""
+
+
+class Unavailable(Problem, codes=("unavailable", "busy")):
+    """The server cannot do it now; nothing was changed."""
+
+
+class KeyConflict(Problem, codes=("key_conflict",)):
+    """A live job holds the `unique_key`, and was given something else."""
+
+
+class JobEnded(Problem, codes=("job_ended",)):
+    """The job has ended, otherwise."""
+
+
+class JobNotEnded(Problem, codes=("job_not_ended",)):
+    """Only a job that has ended can be retried."""
+
+
+class CheckpointConflict(Problem, codes=("checkpoint_conflict",)):
+    """The stage has a checkpoint with other content, which stays."""
+
+
+class CancelRequested(Problem, codes=("cancel_requested",)):
+    """Somebody asked to cancel the job: it may not begin to wait."""
+
+
+class EvidenceFault(Problem, codes=("evidence_required", "stale_evidence")):
+    """The job says how old its evidence may be, and the result's is older, or its age was not told."""
+
+
+class OperationNotCommitted(Problem, codes=("operation_not_committed",)):
+    """Nothing has committed under this operation id; it may still be in flight, unless it is abandoned."""
+
+
+class OperationInFlight(Problem, codes=("operation_in_flight",)):
+    """Another request under this operation id has not ended."""
+
+
+class OperationAbandoned(Problem, codes=("operation_abandoned",)):
+    """The operation was abandoned, so it never takes effect."""
+
+
+class OperationMismatch(Problem, codes=("operation_mismatch",)):
+    """The operation id was used for another request."""
+
+
+class OperationExpired(Problem, codes=("operation_expired",)):
+    """The operation id is older than receipts are kept: read what it would have changed."""
+
+
+class OperationClock(Problem, codes=("operation_clock",)):
+    """The operation id lies in the future: set this machine's clock."""
+
+
+_MEMBERS: Final = frozenset({"type", "title", "status", "detail", "code", "next"})
+_SNIPPET_CHARS: Final = 200
+
+
+def problem_of(got: Got) -> Problem:
+    """The exception that an answer is; one that is no problem of ours gets the code "http_<status>"."""
+    members = _members(got)
+    code = members.get("code")
+    if not isinstance(code, str):
+        text = got.body[:_SNIPPET_CHARS].decode("utf-8", "replace")
+        members, code = {"detail": f"The answer is none of steadhold's: {text!r}."}, f"http_{got.status}"
+    said = Said(
+        got.status,
+        code,
+        str(members.get("title", "")),
+        str(members.get("detail", "")),
+        str(members.get("next", "stop")),
+        {name: value for name, value in members.items() if name not in _MEMBERS},
+        got.headers.get("operation-id"),
+        _seconds(got.headers.get("retry-after")),
+    )
+    return Problem.codes.get(code, Problem)(said)
+
+
+def _members(got: Got) -> dict[str, Any]:
+    if not got.headers.get("content-type", "").startswith("application/problem+json"):
+        return {}
+    try:
+        return msgspec.json.decode(got.body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text is not None and text.isdecimal() else None

@@ -1,0 +1,155 @@
+"""A verb is a script of requests that knows no connection; a sync and an async client play the same one.
+
+A script yields `Send` and receives `Got`; a refusal is raised into it as a `Problem`. Retries, time and
+sockets are the player's. A stream is a script that also yields `Give`: each is an item for whoever iterates.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
+from dataclasses import dataclass, field
+from types import MethodType
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar, overload
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Identity: TypeAlias = Literal["reading", "receipt", "own"]
+"""How a request may be sent again: it changes nothing; its receipt answers; what it touches answers for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """One request, as often as it has to be sent. `target` is path and query, percent-encoded.
+
+    `wait_seconds` is how long the server may hold the answer back; `give_up_seconds` replaces the client's own.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes | None = None
+    identity: Identity = "reading"
+    operation_id: str | None = None
+    wait_seconds: float = 0.0
+    give_up_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """An answer, whatever it says. Header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes = b""
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it is the first answer to this operation, told again."""
+        return self.headers.get("idempotent-replayed") == "true"
+
+    @property
+    def revision(self) -> int:
+        """The revision that the answer names.
+
+        Raises:
+            ValueError: it names none.
+        """
+        return int(self.headers.get("revision", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """No answer came. `sent` says whether the request may have arrived."""
+
+    why: str
+    sent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let some time pass."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Give(Generic[T]):
+    """An item of a stream."""
+
+    item: T
+
+
+Script: TypeAlias = Generator[Send, Got, T]
+Stream: TypeAlias = Generator[Send | Give[T], Got, None]
+
+
+class Sync:
+    """Marks rooms whose verbs answer."""
+
+
+class Async:
+    """Marks rooms whose verbs are awaited."""
+
+
+Mode = TypeVar("Mode", bound=Sync | Async)
+
+
+class Player(Protocol):
+    """What plays scripts: a client."""
+
+    def play(self, script: Script[Any]) -> Any:
+        """Answer what the script comes to, or a coroutine that does."""
+        ...
+
+    def flow(self, stream: Stream[Any]) -> Any:
+        """Answer an iterator of what the stream gives, or an asynchronous one."""
+        ...
+
+
+class Room(Generic[Mode]):
+    """The verbs of one room."""
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+
+
+class verb(Generic[P, T]):  # noqa: N801 - it is written as a decorator
+    """Make a script a verb: it answers in a room of a sync client, and is awaited in one of an async client."""
+
+    def __init__(self, script: Callable[Concatenate[Any, P], Script[T]]) -> None:
+        @functools.wraps(script)
+        def played(room: Room[Any], *args: P.args, **kw: P.kwargs) -> Any:
+            return room.player.play(script(room, *args, **kw))
+
+        self.script, self._played = script, played
+
+    @overload
+    def __get__(self, room: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, room: Room[Sync], owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, room: Room[Async], owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, room: Room[Any] | None, owner: type) -> Any:
+        return self if room is None else MethodType(self._played, room)
+
+
+class flow(Generic[P, T]):  # noqa: N801 - it is written as a decorator
+    """Make a stream a verb: an iterator in a room of a sync client, an asynchronous one in one of an async client."""
+
+    def __init__(self, stream: Callable[Concatenate[Any, P], Stream[T]]) -> None:
+        @functools.wraps(stream)
+        def played(room: Room[Any], *args: P.args, **kw: P.kwargs) -> Any:
+            return room.player.flow(stream(room, *args, **kw))
+
+        self.script, self._played = stream, played
+
+    @overload
+    def __get__(self, room: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, room: Room[Sync], owner: type) -> Callable[P, Generator[T, None, None]]: ...
+    @overload
+    def __get__(self, room: Room[Async], owner: type) -> Callable[P, AsyncGenerator[T, None]]: ...
+    def __get__(self, room: Room[Any] | None, owner: type) -> Any:
+        return self if room is None else MethodType(self._played, room)

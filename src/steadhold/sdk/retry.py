@@ -1,0 +1,173 @@
+"""When a request is sent again, for how long, and what is known when no answer came.
+
+A change is sent again under its one operation id; a reading freely. Nothing else is. What may have taken
+effect, and whose fate stayed unknown to the end, is `OutcomeUnknown` and never a plain failure.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from steadhold.kit import exact
+from steadhold.sdk.errors import BadAnswer, OutcomeUnknown, Problem, SteadholdError, Unreachable, problem_of
+from steadhold.sdk.grammar import Give, Got, Lost, Pause, Send
+from steadhold.sdk.words import at
+
+T = TypeVar("T")
+
+GIVE_UP_SECONDS_MAX: Final = 86_400
+"""The longest time for retries of one request. Servers keep receipts at least as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long one request is tried, and how tries are spaced: a random part of a pause that doubles up to a cap."""
+
+    give_up_seconds: float = 60.0
+    base_seconds: float = 0.1
+    cap_seconds: float = 5.0
+    clock: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = random.random
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.give_up_seconds <= GIVE_UP_SECONDS_MAX:
+            raise ValueError(
+                f"give_up_seconds is 0 to {GIVE_UP_SECONDS_MAX}: servers keep receipts that long, "
+                f"and a retry without its receipt could act twice. It was {self.give_up_seconds}."
+            )
+
+    def pause(self, attempt: int) -> float:
+        """Seconds before the attempt after `attempt`."""
+        return self.chance() * min(self.cap_seconds, self.base_seconds * 2.0 ** min(attempt - 1, 30))
+
+
+Steps: TypeAlias = Generator[Send | Pause | Give[Any], Any, T]
+Fate: TypeAlias = Literal["done", "refused", "unchanged", "unknown", "failed"]
+"""An answer is final (done, refused); or worth another try, and nothing was changed, or nobody knows; or the server
+failed in the middle, which is final and says nothing."""
+
+
+def persist(script: Generator[Any, Got, T], patience: Patience) -> Steps[T]:
+    """Play a script or a stream: each `Send` becomes as many as it takes, a refusal is raised into it."""
+    try:
+        step = next(script)
+        while True:
+            if isinstance(step, Give):
+                yield step
+                step = next(script)
+                continue
+            try:
+                got = yield from insist(step, patience)
+            except SteadholdError as error:
+                step = script.throw(error)
+            else:
+                step = script.send(got)
+    except StopIteration as end:
+        return end.value
+    finally:
+        script.close()
+
+
+def insist(send: Send, patience: Patience) -> Steps[Got]:
+    """Send a request until it is answered for good.
+
+    Raises:
+        BadAnswer: the server redirects.
+        Problem: it was refused, and changed nothing.
+        OutcomeUnknown: it may have taken effect, and the time for retries is over.
+        Unreachable: it was never sent, or it is a reading.
+    """
+    ends_at = patience.clock() + (patience.give_up_seconds if send.give_up_seconds is None else send.give_up_seconds)
+    unknown = False
+    for attempt in count(1):
+        came: Got | Lost = yield send
+        fate = fate_of(came)
+        unknown = unknown or fate in {"unknown", "failed"}
+        if isinstance(came, Got) and fate in {"done", "refused", "failed"}:
+            if fate == "done":
+                return came
+            return (yield from _refused(send, problem_of(came), patience, ends_at, unknown=unknown))
+        pause = max(patience.pause(attempt), _told_to_wait(came))
+        if not _may_repeat(send) or patience.clock() + pause > ends_at:
+            raise _ended(send, came, unknown=unknown)
+        yield Pause(pause)
+    raise AssertionError("counting does not end")
+
+
+def fate_of(came: Got | Lost) -> Fate:
+    """What an answer, or none, says about the request."""
+    if isinstance(came, Lost):
+        return "unknown" if came.sent else "unchanged"
+    if came.status < 400:
+        if came.status >= 300 and came.status != 304:
+            to = came.headers.get("location", "elsewhere")
+            raise BadAnswer(f"The server redirects to {to}, and redirects are not followed: give that address as url.")
+        return "done"
+    said = problem_of(came)
+    if came.status in {502, 504} or said.code in {"outcome_unknown", "operation_in_flight", "http_503"}:
+        return "unknown"
+    if came.status == 500:
+        return "failed"
+    if came.status == 429 or said.next == "resend":
+        return "unchanged"
+    return "refused"
+
+
+def _may_repeat(send: Send) -> bool:
+    return send.identity == "reading" or send.operation_id is not None
+
+
+def _told_to_wait(came: Got | Lost) -> float:
+    return 0.0 if isinstance(came, Lost) else problem_of(came).retry_after or 0.0
+
+
+def _ended(send: Send, came: Got | Lost, *, unknown: bool) -> SteadholdError:
+    """What is raised when there is no time for another try."""
+    why = came.why if isinstance(came, Lost) else str(problem_of(came))
+    if unknown and send.identity != "reading":
+        return OutcomeUnknown(send.operation_id or "", why, send)
+    if isinstance(came, Got):
+        return problem_of(came)
+    return Unreachable(f"{send.method} {send.target}: {why}")
+
+
+def _refused(send: Send, problem: Problem, patience: Patience, ends_at: float, *, unknown: bool) -> Steps[Got]:
+    """Raise a refusal, unless an earlier try of the same change may have won: then its receipt decides."""
+    if not unknown or send.identity == "reading" or (send.identity == "own" and problem.status < 500):
+        raise problem
+    if send.identity == "own":
+        raise OutcomeUnknown(send.operation_id or "", str(problem), send) from problem
+    look = Send("GET", at("operations", send.operation_id or ""), give_up_seconds=max(0.0, ends_at - patience.clock()))
+    try:
+        won = first_answer((yield from insist(look, patience)))
+    except SteadholdError as error:
+        if isinstance(error, Problem) and error.status == 404:
+            raise problem from error
+        raise OutcomeUnknown(send.operation_id or "", str(problem), send) from error
+    if won is None:
+        raise problem
+    return won
+
+
+class _Receipt(msgspec.Struct):
+    state: str
+    status: int = 200
+    revision: int | None = None
+
+
+def first_answer(known: Got) -> Got | None:
+    """The answer that a receipt keeps, or None where the operation was abandoned."""
+    receipt = msgspec.json.decode(known.body, type=_Receipt)
+    if receipt.state != "committed":
+        return None
+    headers = {"idempotent-replayed": "true", "content-type": "application/json"}
+    if receipt.revision is not None:
+        headers |= {"revision": str(receipt.revision), "etag": f'"{receipt.revision}"'}
+    return replace(known, status=receipt.status, headers=headers, body=exact.member_bytes(known.body, "result") or b"")

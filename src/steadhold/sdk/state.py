@@ -1,0 +1,300 @@
+"""state: exact JSON under compare-and-swap. Every write names the revision it replaces; there is no blind one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from steadhold.kit import exact, fields
+from steadhold.kit.exact import JsonValue
+from steadhold.kit.fields import FenceRef
+from steadhold.sdk.errors import BadAnswer, NotFound, RevisionConflict
+from steadhold.sdk.grammar import Give, Got, Mode, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.words import UNSET, WAIT_SECONDS, Exact, Unset, at, change, pages, raw_json, read
+
+TRIES_MAX: Final = 16
+"""How often `update` decides anew, unless told otherwise."""
+
+
+class State(Exact, frozen=True, kw_only=True):
+    """What a name holds: its bytes, exactly as they were written, and their revision and SHA-256."""
+
+    name: str
+    revision: int
+    digest: bytes
+
+
+class Absent(msgspec.Struct, frozen=True):
+    """A name that holds nothing; `last_revision` is what it had when it was deleted, if it ever was there."""
+
+    name: str
+    last_revision: int | None = None
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A write that won. `replayed`: the answer is the first one to this operation, told again."""
+
+    name: str
+    revision: int
+    replayed: bool = False
+
+
+class Name(msgspec.Struct, frozen=True):
+    """A name in a list: `bytes` counts what it holds, `digest` is their SHA-256 in hexadecimal."""
+
+    name: str
+    revision: int
+    bytes: int
+    digest: str
+    changed_at: datetime
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A revision that is kept; `deleted`: it is the deletion of the name."""
+
+    revision: int
+    bytes: int
+    digest: str
+    written_at: datetime
+    deleted: bool = False
+
+
+class Get(msgspec.Struct, frozen=True):
+    """One reading of a batch."""
+
+    name: str
+
+
+class Put(msgspec.Struct, frozen=True):
+    """One write of a batch: replaces `if_revision`, or creates where that is None. A value, or its bytes."""
+
+    name: str
+    value: Any = UNSET
+    if_revision: int | None = None
+    raw: bytes | None = None
+
+
+class Delete(msgspec.Struct, frozen=True):
+    """One deletion of a batch."""
+
+    name: str
+    if_revision: int
+
+
+Item: TypeAlias = Get | Put | Delete
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What one item of a batch came to: `status` and `code` are what its own verb would have been answered."""
+
+    name: str
+    status: int
+    revision: int | None = None
+    code: str | None = None
+    raw: msgspec.Raw | None = msgspec.field(name="value", default=None)
+    current_revision: int | None = None
+    last_revision: int | None = None
+
+    @property
+    def value(self) -> Any:
+        """The value that a reading found; None without one."""
+        return None if self.raw is None else exact.decode(bytes(self.raw))
+
+
+class _Outcomes(msgspec.Struct):
+    outcomes: list[Outcome]
+
+
+class StateRoom(Room[Mode]):
+    """`client.state`."""
+
+    @verb
+    def get(self, name: str, *, revision: int | None = None) -> Script[State]:
+        """Read a name, or an older `revision` of it.
+
+        Raises:
+            NotFound: it holds nothing. RevisionPruned: the revision is not kept any more.
+            BadAnswer: the bytes that came are not those that the server sent.
+        """
+        return _state(name, (yield Send("GET", at("state", path=name, revision=revision))))
+
+    @verb
+    def put(
+        self,
+        name: str,
+        value: JsonValue | Unset = UNSET,
+        *,
+        raw: bytes | None = None,
+        if_revision: int,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Written]:
+        """Replace revision `if_revision` by a value, or by JSON bytes that are stored as they are.
+
+        Raises:
+            RevisionConflict: the name has another revision, or none. StaleFence: a grant in `fences` is not current.
+            StorageExhausted, OutcomeUnknown.
+        """
+        return (yield from _write(name, raw_json(value, raw), if_revision, fences, operation_id))
+
+    @verb
+    def create(
+        self,
+        name: str,
+        value: JsonValue | Unset = UNSET,
+        *,
+        raw: bytes | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Written]:
+        """Write a name that holds nothing.
+
+        Raises:
+            RevisionConflict: it holds something. StaleFence, StorageExhausted, OutcomeUnknown.
+        """
+        return (yield from _write(name, raw_json(value, raw), None, fences, operation_id))
+
+    @verb
+    def delete(
+        self, name: str, *, if_revision: int, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[Written]:
+        """Delete revision `if_revision`. The revision that is answered is the deletion's own.
+
+        Raises:
+            NotFound: the name holds nothing. RevisionConflict, StaleFence, OutcomeUnknown.
+        """
+        headers = {"if-match": fields.etag(if_revision)}
+        target = at("state", path=name)
+        got = yield change("DELETE", target, operation_id=operation_id, fences=fences, headers=headers)
+        return Written(name, got.revision, got.replayed)
+
+    @verb
+    def update(
+        self,
+        name: str,
+        fn: Callable[[Any], JsonValue],
+        *,
+        create: JsonValue | Unset = UNSET,
+        tries_max: int = TRIES_MAX,
+        fences: Sequence[FenceRef] = (),
+    ) -> Script[State]:
+        """Write what `fn` makes of the value, and read and decide again while others write first.
+
+        `fn` may be called several times, so it only computes. An absent name starts from `create`, if that is given.
+
+        Raises:
+            NotFound: the name holds nothing, and there is no `create`.
+            RevisionConflict: others wrote first `tries_max` times. StaleFence, StorageExhausted, OutcomeUnknown.
+        """
+        for left in reversed(range(tries_max)):
+            before = yield from _look(name)
+            if isinstance(before, NotFound) and isinstance(create, Unset):
+                raise before
+            value = create if isinstance(before, NotFound) else before.value
+            raw = exact.encode(_decided(fn(value)))
+            try:
+                revision = None if isinstance(before, NotFound) else before.revision
+                written = yield from _write(name, raw, revision, fences, None)
+            except RevisionConflict:
+                if not left:
+                    raise
+            else:
+                return _made(name, raw, written.revision)
+        raise ValueError("tries_max is at least 1.")
+
+    @flow
+    def names(self, prefix: str = "") -> Stream[Name]:
+        """Every name under a prefix of whole segments, in the order of their bytes."""
+        yield from pages(lambda cursor: at("state", prefix=prefix or None, cursor=cursor), Name)
+
+    @flow
+    def revisions(self, name: str) -> Stream[Kept]:
+        """The revisions of a name that are kept, newest first."""
+        yield from pages(lambda cursor: at("state", path=name, view="revisions", cursor=cursor), Kept)
+
+    @flow
+    def watch(self, name: str, *, since: int | None = None) -> Stream[State | Absent]:
+        """What the name holds now, and then each time that it changed, for ever.
+
+        Revisions that follow each other quickly may be passed over; the last one never is. `since` is a revision
+        that you have already: it is not given again.
+        """
+        found = (yield from _changed(name, None, 0.0)) if since is None else None
+        while True:
+            if found is not None:
+                yield Give(found)
+                since = found.revision if isinstance(found, State) else None
+            after = yield from _changed(name, since, WAIT_SECONDS)
+            found = None if since is None and isinstance(after, Absent) else after
+
+    @verb
+    def batch(
+        self, items: Sequence[Item], *, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[list[Outcome]]:
+        """Many readings and writes, an outcome each: what one came to changes nothing for the others.
+
+        Raises:
+            StaleFence: then nothing was written. OutcomeUnknown.
+        """
+        body = {"items": [_item(item) for item in items]}
+        got = yield change("POST", at("state:batch"), body, operation_id=operation_id, fences=fences)
+        return read(got, _Outcomes).outcomes
+
+
+def _state(name: str, got: Got) -> State:
+    digest = hashlib.sha256(got.body).digest()
+    told = fields.digests(got.headers.get("repr-digest"))
+    if isinstance(told, fields.FieldFault) or told.get("sha-256", digest) != digest:
+        raise BadAnswer(f"The bytes of {name!r} that arrived are not those that the server sent.")
+    return State(got.body, name=name, revision=got.revision, digest=digest)
+
+
+def _made(name: str, raw: bytes, revision: int) -> State:
+    return State(raw, name=name, revision=revision, digest=hashlib.sha256(raw).digest())
+
+
+def _decided(value: JsonValue) -> JsonValue:
+    if value is None:
+        raise TypeError("The function of an update returns the new value; it returned None. To write null, use put.")
+    return value
+
+
+def _look(name: str) -> Script[State | NotFound]:
+    try:
+        return _state(name, (yield Send("GET", at("state", path=name))))
+    except NotFound as absent:
+        return absent
+
+
+def _changed(name: str, since: int | None, wait_seconds: float) -> Script[State | Absent | None]:
+    """What became of a name since a revision, or since it held nothing; None: nothing yet."""
+    headers = {} if since is None else {"if-none-match": fields.etag(since)}
+    target = at("state", path=name, wait_seconds=wait_seconds or None)
+    try:
+        got = yield Send("GET", target, headers, wait_seconds=wait_seconds)
+    except NotFound as absent:
+        return Absent(name, absent.last_revision)
+    return None if got.status == 304 else _state(name, got)
+
+
+def _write(
+    name: str, raw: bytes, if_revision: int | None, fences: Sequence[FenceRef], operation_id: str | None
+) -> Script[Written]:
+    condition = {"if-none-match": "*"} if if_revision is None else {"if-match": fields.etag(if_revision)}
+    got = yield change("PUT", at("state", path=name), raw, operation_id=operation_id, fences=fences, headers=condition)
+    return Written(name, got.revision, got.replayed)
+
+
+def _item(item: Item) -> dict[str, Any]:
+    match item:
+        case Get(name):
+            return {"op": "get", "name": name}
+        case Delete(name, if_revision):
+            return {"op": "delete", "name": name, "if_match": if_revision}
+        case Put(name, value, if_revision, raw):
+            condition = {"if_none_match": "*"} if if_revision is None else {"if_match": if_revision}
+            return {"op": "put", "name": name, "value": msgspec.Raw(raw_json(value, raw)), **condition}

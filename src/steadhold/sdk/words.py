@@ -1,0 +1,157 @@
+"""The words that requests and answers of all rooms share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from steadhold.kit import exact, fields, ids
+from steadhold.kit.exact import JsonValue
+from steadhold.kit.fields import FenceRef
+from steadhold.sdk.errors import BadAnswer
+from steadhold.sdk.grammar import Give, Got, Identity, Send, Stream
+
+T = TypeVar("T")
+
+WAIT_SECONDS: Final = 25.0
+"""How long one request of a long wait stays open: below what proxies usually allow."""
+
+
+class Unset:
+    """No value at all; None is JSON's null."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset()
+
+
+def at(*segments: str, path: str | None = None, **query: str | float | datetime | None) -> str:
+    """A target under /v1: segments are ids, `path` keeps its slashes, parameters that are None are left out."""
+    parts = [quote(segment, safe=":~@") for segment in segments]
+    if path is not None:
+        parts.append(quote(path, safe="/:~@"))
+    kept = {name: _parameter(value) for name, value in query.items() if value is not None}
+    return f"/v1/{'/'.join(parts)}" + (f"?{urlencode(kept, quote_via=quote)}" if kept else "")
+
+
+def _parameter(value: str | float | datetime) -> str:
+    if isinstance(value, datetime):
+        return instant(value)
+    return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def change(
+    method: str,
+    target: str,
+    body: Any = None,
+    *,
+    operation_id: str | None = None,
+    identity: Identity = "receipt",
+    fences: Sequence[FenceRef] = (),
+    headers: Mapping[str, str] | None = None,
+    wait_seconds: float = 0.0,
+    give_up_seconds: float | None = None,
+) -> Send:
+    """A request that changes something, under an operation id that is made here unless there is one.
+
+    `body` are bytes of JSON, or what msgspec makes JSON of.
+
+    Raises:
+        ValueError: `operation_id` is no id.
+    """
+    key = ids.new_id() if operation_id is None else operation_id
+    if fault := ids.id_fault(key):
+        raise ValueError(f"operation_id: {fault}")
+    said = {"idempotency-key": key, **(headers or {})}
+    if fences:
+        said["fence"] = fields.write_fences(fences)
+    if body is not None:
+        said["content-type"] = "application/json"
+        body = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    return Send(method, target, said, body, identity, key, wait_seconds, give_up_seconds)
+
+
+def raw_json(value: JsonValue | Unset, raw: bytes | None) -> bytes:
+    """The bytes of a JSON that came as a value or as bytes.
+
+    Raises:
+        TypeError: there are both or none of them, or no JSON says the value.
+        ValueError: the value breaks a rule of exact JSON.
+    """
+    if isinstance(value, Unset):
+        if raw is None:
+            raise TypeError("Give a value, or its JSON as raw=bytes.")
+        return raw
+    if raw is not None:
+        raise TypeError("Give a value or raw=bytes, not both.")
+    return exact.encode(value)
+
+
+def members(**named: Any) -> dict[str, Any]:
+    """A JSON object of what is given: members that are None are left out."""
+    return {name: value for name, value in named.items() if value is not None}
+
+
+class Exact(msgspec.Struct, frozen=True):
+    """JSON as the bytes that were stored, and the value they say: integers as int, fractions as Decimal."""
+
+    raw: bytes
+
+    @property
+    def value(self) -> Any:
+        """The value of the bytes, read anew each time.
+
+        Raises:
+            ValueError: an exponent is beyond what a Decimal holds; read `raw`.
+        """
+        return exact.decode(self.raw)
+
+
+def read(got: Got, into: type[T]) -> T:
+    """What an answer says, as a Struct; members that it does not know are passed over.
+
+    Raises:
+        BadAnswer: it is no JSON of that shape.
+    """
+    try:
+        return msgspec.json.decode(got.body, type=into)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadAnswer(
+            f"The answer is no {into.__name__}: {error}. Is the server newer or older than this SDK?"
+        ) from error
+
+
+def pages(target: Callable[[str | None], str], item: type[T]) -> Stream[T]:
+    """Every item of a list, page by page; `target` makes the address of the page at a cursor."""
+    page: type[Any] = msgspec.defstruct("Page", [("items", list[item]), ("next_cursor", str | None)])
+    cursor: str | None = None
+    while True:
+        found = read((yield Send("GET", target(cursor))), page)
+        for each in found.items:
+            yield Give(each)
+        cursor = found.next_cursor
+        if cursor is None:
+            return
+
+
+def said_value(raw: msgspec.Raw) -> Any:
+    """The value that a member says, or None where the member is missing."""
+    said = bytes(raw)
+    return exact.decode(said) if said else None
+
+
+def instant(moment: datetime) -> str:
+    """A moment as the server reads it: RFC 3339 in UTC.
+
+    Raises:
+        ValueError: it has no time zone.
+    """
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment} has no time zone: say which moment is meant, as in datetime.now(UTC).")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
