@@ -71,7 +71,7 @@ def receipted(
             yield from _seal(call.workspace, key, seal(outcome), abandoned=False, **who)
         return outcome
 
-    return Call(plan, call.workspace, call.name, call.single)
+    return Call(plan, call.workspace, call.name, call.single, call.subject)
 
 
 def _kept(outcome: object) -> Sealed:
