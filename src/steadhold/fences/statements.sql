@@ -2,15 +2,21 @@
 -- rank: grants by subject
 -- Grants what is free, on the clock once the row is ours. Setting `subject` to what it is makes PostgreSQL lock a row
 -- that is there FOR UPDATE, so that it waits for everybody who relies on the old grant (`hold`, for key share).
+-- What is seen to be held is not even tried: a try would lock the row, and its holder's own writes would wait for it.
 -- A row that is free but was last taken under the same key stays as it is: that grant has ended.
 -- `lag` is how much of the length went by while a new row waited for the index; `restart` gives it back.
 with i as materialized (
   select * from unnest(:subject::text[], :holder::text[], :key::text[], :length_seconds::float8[])
     with ordinality as i(subject, holder, key, length_seconds, n)
-), first as materialized (
-  select distinct on (subject) * from i order by subject, n
 ), house as materialized (
   select h.incarnation, h.began_at from steadhold.house h
+), first as materialized (
+  select distinct on (subject) * from i
+  where not exists (
+    select from steadhold.grants g, house
+    where g.workspace = :workspace::text and g.subject = i.subject
+      and steadhold.grant_end(g.until, g.fence, g.length_seconds, house.incarnation, house.began_at) > steadhold.clock())
+  order by subject, n
 ), taken as (
   insert into steadhold.grants as g (workspace, subject, fence, holder, key, length_seconds, until, check_at)
   select :workspace::text, subject, (house.incarnation << 32) + 1, holder, key, length_seconds, t.ends, t.ends

@@ -1,0 +1,8 @@
+"""Plans of the room as verbs that a connection can play."""
+
+from __future__ import annotations
+
+from steadhold import blobs
+from steadhold.kit.plan import operation
+
+put, pin, unpin = map(operation, (blobs.put, blobs.pin, blobs.unpin))
