@@ -156,6 +156,21 @@ def test_the_clock_moves_at_each_boundary_where_it_can_matter(explore):
     assert (silent.interleavings, silent.clock_moves) == (6 * 2, 6)
 
 
+def test_each_schedule_begins_at_the_real_time(explore):
+    def on_time(conn):
+        return conn.execute("select abs(extract(epoch from steadhold.clock() - clock_timestamp())) < 30").fetchone()[0]
+
+    def setup(stage):
+        assert on_time(stage.conn)
+
+    def moved_as_told(scene):
+        assert on_time(scene.conn) is not any(line.who == "later" for line in scene.trace)
+
+    race = {"setup": setup, "actors": {"a": lambda _: rows(LATE)}, "clock_moves": {"later": 61}}
+    seen = explore(always=moved_as_told, **race)
+    assert (seen.interleavings, seen.clock_moves) == (2, 1)
+
+
 def test_several_clock_moves_come_in_each_order_that_differs(explore):
     ask = Sql("lab.ask", "select steadhold.clock()", "read")
     moves = {"on": 61, "back": -5}
