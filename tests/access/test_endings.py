@@ -75,6 +75,8 @@ def test_the_clock_alone_ends_a_key_and_the_sweep_writes_it_down(conn, workspace
     clock.move(60)
     assert find(conn, workspace, key.key_id).alive is False
     assert access.key(conn, workspace, key.key_id).state == "expired"
+    told = access.rotate_key(conn, workspace, key.key_id, bytes(32), grace_seconds=0.0, by=boss)
+    assert told == KeyEnded(key.key_id)
     assert conn.execute("select state from steadhold.keys where key_id = %s", (key.key_id,)).fetchone() == ("active",)
     assert plans.end_keys(conn, workspace, 10) == 1
     assert conn.execute("select state from steadhold.keys where key_id = %s", (key.key_id,)).fetchone() == ("expired",)
