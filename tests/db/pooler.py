@@ -1,0 +1,138 @@
+"""A transaction pooler in miniature: clients share backends, one transaction at a time, as behind PgBouncer.
+
+It hands out the backend that has rested longest, so that a client on its own still wanders from one to another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+STARTUP = struct.pack("!i", 196608) + b"user\0steadhold\0database\0%s\0\0"
+ENDS_A_TURN = (b"Q", b"S")  # after a simple query or a sync, the server says ready and nothing more
+
+
+async def message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """One typed message: its kind, and the whole of it."""
+    head = await reader.readexactly(5)
+    (length,) = struct.unpack("!i", head[1:])
+    return head[:1], head + await reader.readexactly(length - 4)
+
+
+Messages = asyncio.Queue[tuple[bytes, bytes]]
+
+
+async def read(reader: asyncio.StreamReader, into: Messages) -> None:
+    """Queue what arrives; its end counts as the client's farewell."""
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        while True:
+            into.put_nowait(await message(reader))
+    into.put_nowait((b"X", b""))
+
+
+class Backend:
+    """A connection to the server, what it has said, and the greeting it began with."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self.greeting = b""
+        self.said: Messages = asyncio.Queue()
+
+    async def begin(self, database: str) -> None:
+        hello = STARTUP % database.encode()
+        self.writer.write(struct.pack("!i", len(hello) + 4) + hello)
+        kind = b""
+        while kind != b"Z":
+            kind, whole = await message(self.reader)
+            self.greeting += whole
+        self.reading = asyncio.create_task(read(self.reader, self.said))
+
+    async def end(self) -> None:
+        self.reading.cancel()
+        self.writer.close()
+        await self.writer.wait_closed()
+
+
+class Pooler:
+    """Serves `size` backends of `database`, reached by the socket folder `upstream`."""
+
+    def __init__(self, upstream: str, database: str, size: int) -> None:
+        self.upstream, self.database, self.size = upstream, database, size
+        self.backends: list[Backend] = []
+        self.rested: asyncio.Queue[Backend] = asyncio.Queue()
+        self.clients: set[asyncio.Task[None] | None] = set()
+
+    async def open(self) -> None:
+        for _ in range(self.size):
+            backend = Backend(*await asyncio.open_unix_connection(f"{self.upstream}/.s.PGSQL.5432"))
+            await backend.begin(self.database)
+            self.backends.append(backend)
+            self.rested.put_nowait(backend)
+
+    async def close(self) -> None:
+        for client in list(self.clients):
+            client.cancel()
+        for backend in self.backends:
+            await backend.end()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.clients.add(asyncio.current_task())
+        (length,) = struct.unpack("!i", await reader.readexactly(4))
+        await reader.readexactly(length - 4)
+        writer.write(self.backends[0].greeting)
+        asks: Messages = asyncio.Queue()
+        reading = asyncio.create_task(read(reader, asks))
+        with contextlib.suppress(asyncio.CancelledError):
+            while (first := await asks.get())[0] != b"X":
+                backend = await self.rested.get()
+                try:
+                    await self.transaction(first, asks, backend, writer)
+                finally:
+                    self.rested.put_nowait(backend)
+        reading.cancel()
+        writer.close()
+        self.clients.discard(asyncio.current_task())
+
+    async def transaction(
+        self, first: tuple[bytes, bytes], asks: Messages, backend: Backend, client: asyncio.StreamWriter
+    ) -> None:
+        """Pass messages both ways until the server has answered all and is in no transaction."""
+        backend.writer.write(first[1])
+        owed = first[0] in ENDS_A_TURN
+        ask, said = (asyncio.create_task(queue.get()) for queue in (asks, backend.said))
+        try:
+            while True:
+                await asyncio.wait((ask, said), return_when=asyncio.FIRST_COMPLETED)
+                if said.done():
+                    kind, whole = said.result()
+                    client.write(whole)
+                    owed -= kind == b"Z"
+                    if kind == b"Z" and not owed and whole[5:6] == b"I":
+                        return
+                    said = asyncio.create_task(backend.said.get())
+                elif ask.done():
+                    kind, whole = ask.result()
+                    if kind == b"X":
+                        backend.writer.write(b"Q\0\0\0\rrollback\0")
+                        return
+                    backend.writer.write(whole)
+                    owed += kind in ENDS_A_TURN
+                    ask = asyncio.create_task(asks.get())
+        finally:
+            ask.cancel()
+            said.cancel()
+
+
+@asynccontextmanager
+async def pooling(folder: Path, upstream: str, database: str, *, size: int) -> AsyncIterator[str]:
+    """The URL of a pooler that stands as long as this context."""
+    pooler = Pooler(upstream, database, size)
+    await pooler.open()
+    server = await asyncio.start_unix_server(pooler.serve, folder / ".s.PGSQL.5432")
+    yield f"postgresql://steadhold@/{database}?host={folder}"
+    server.close()
+    await pooler.close()
