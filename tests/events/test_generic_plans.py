@@ -1,0 +1,55 @@
+"""Events, heads and waits are reached by index, whatever the arguments turn out to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from steadhold.events.plans import SQL
+from steadhold.play.single import opening
+from tests.operations.generic_plan import walks
+
+
+EVENT = "aggregate_id, aggregate_revision, type, event_id, schema_version, data_ref, occurred_at"
+
+
+@pytest.fixture
+def crowded(database, workspace):
+    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
+    with database.connect() as conn, conn.transaction(force_rollback=True):
+        for columns, values in {
+            f"events (workspace, {EVENT})": ("'a' || n, 1, 't', 'e' || n, 1, 'r', steadhold.clock()"),
+            "aggregates (workspace, aggregate_id, revision)": "'a' || n, 1",
+            "heads (workspace, subject, revision, state, open, of)": "'h' || n, 1, 's', true, 'o' || n",
+            "waits (workspace, job_id, subject, stage, due_at, what)": (
+                "lpad(n::text, 32, '0')::uuid, 'h' || n, 's', steadhold.clock() + n * interval '1 s', ''"
+            ),
+        }.items():
+            conn.execute(
+                f"insert into steadhold.{columns} select %s, {values} from generate_series(1, 5000) n", [workspace]
+            )
+        conn.execute("analyze steadhold.events, steadhold.aggregates, steadhold.heads, steadhold.waits")
+        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
+        yield conn
+
+
+@pytest.mark.parametrize(
+    "name, table, index",
+    [
+        ("history", "events", "events_pkey"),
+        ("get", "events", "events_workspace_event_id_key"),
+        ("taken", "events", "events_workspace_event_id_key"),
+        ("aggregate", "aggregates", "aggregates_pkey"),
+        ("advance", "aggregates", "aggregates_pkey"),
+        ("hold", "heads", "heads_pkey"),
+        ("heads_of", "heads", "heads_of"),
+        ("due", "waits", "waits_due"),
+        ("take", "waits", "waits_pkey"),
+        ("unwait", "waits", "waits_pkey"),
+    ],
+)
+def test_a_row_is_found_by_its_index(crowded, name, table, index):
+    assert walks(crowded, getattr(SQL, name))[table] == {index}
+
+
+def test_a_change_finds_the_waits_for_it_by_their_subject(crowded):
+    assert walks(crowded, SQL.settled)["waits"] == {"waits_by_subject", "waits_pkey"}

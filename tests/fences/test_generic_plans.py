@@ -1,0 +1,38 @@
+"""Grants are reached by primary key, and the sweep by its own index, whatever the arguments turn out to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from steadhold.fences.plans import SQL
+from steadhold.play.single import opening
+from tests.operations.generic_plan import walks
+
+
+@pytest.fixture
+def crowded(database, workspace):
+    """A transaction, rolled back, in which the table holds so much that a scan would never do."""
+    with database.connect() as conn, conn.transaction(force_rollback=True):
+        conn.execute(
+            "insert into steadhold.grants (workspace, subject, fence, holder, key, length_seconds, until, check_at)"
+            " select %s, 'job:' || n, 1, 'a', 'k' || n, 60, steadhold.clock() + n * interval '1 s',"
+            " steadhold.clock() + n * interval '1 s' from generate_series(1, 5000) n",
+            [workspace],
+        )
+        conn.execute("analyze steadhold.grants")
+        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
+        yield conn
+
+
+@pytest.mark.parametrize("name", ["grant", "restart", "look", "hold", "own", "renew", "release", "finish", "drop"])
+def test_a_grant_is_found_by_its_primary_key(crowded, name):
+    assert walks(crowded, getattr(SQL, name))["grants"] == {"grants_pkey"}
+
+
+def test_a_sweep_walks_what_is_to_be_looked_at(crowded):
+    assert "grants_to_check" in walks(crowded, SQL.lapsed)["grants"]
+    assert "Seq Scan" not in walks(crowded, SQL.lapsed)["grants"]
+
+
+def test_what_was_taken_under_a_key_is_found_by_it(crowded):
+    assert walks(crowded, SQL.under_key)["grants"] == {"grants_by_key"}

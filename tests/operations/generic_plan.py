@@ -1,0 +1,22 @@
+"""What PostgreSQL does with a prepared statement of which it does not know the arguments."""
+
+from __future__ import annotations
+
+import re
+
+TOUCHED = re.compile(r"(Seq Scan|Bitmap Heap Scan|Index Scan using (\w+)|Index Only Scan using (\w+)) on (\w+)")
+
+
+def walks(conn, sql):
+    """How the statement reaches each table of the house: {table: {index, or "Seq Scan"}}."""
+    conn.execute("set local plan_cache_mode = force_generic_plan")
+    conn.execute(f"prepare asked as {sql.numbered}".replace("%", "%%").encode())
+    nulls = ", ".join(["null"] * len(sql.params))
+    lines = conn.execute(f"explain execute asked({nulls})" if nulls else "explain execute asked").fetchall()
+    conn.execute("deallocate asked")
+    found = {}
+    for (line,) in lines:
+        if match := TOUCHED.search(line):
+            found.setdefault(match[4], set()).add(match[2] or match[3] or match[1])
+    assert found, "\n".join(line for (line,) in lines)
+    return found
