@@ -8,7 +8,6 @@ from steadhold.events.plans import SQL
 from steadhold.play.single import opening
 from tests.operations.generic_plan import walks
 
-
 EVENT = "aggregate_id, aggregate_revision, type, event_id, schema_version, data_ref, occurred_at"
 
 
