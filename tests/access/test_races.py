@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold import access
+from steadhold import access, state
 from steadhold.access import plans
 from steadhold.access.model import Actor, Entitled, Entitlements, KeyEnded, Made, Taken
 from steadhold.kit.outcome import RevisionConflict
@@ -171,3 +171,50 @@ def test_two_starts_of_one_folder_know_one_key(explore):
         assert recorded(scene, "key.made") == 1
 
     assert explore(setup=lambda _: a_token(), actors={"one": start, "other": start}, always=always).waits
+
+
+def test_a_recount_and_writers_lose_nothing(explore, clock):
+    """Whatever a recount finds under way is added to it afterwards: the meters end with what is there."""
+
+    def limited(stage):
+        by = planted(stage)[0]
+        stage.play(access.put_entitlements.call(stage.workspace, Entitlements(names_max=100), None, by=by))
+        stage.play(state.put.call(stage.workspace, "there", b"12345", None))
+        clock.move(6)
+
+    def write(name):
+        return lambda scene: state.put.call(scene.workspace, name, b"123", None)
+
+    def always(scene):
+        metered = scene.conn.execute(
+            "select what, sum(amount)::bigint from steadhold.meters where workspace = %s group by what",
+            (scene.workspace,),
+        )
+        assert dict(metered.fetchall()) == {"names": 2, "bytes": 8}
+
+    seen = explore(
+        setup=limited,
+        actors={"writer": write("new"), "recount": lambda scene: plans.recount.call(scene.workspace)},
+        always=always,
+    )
+    assert seen.waits
+    assert {outcome["recount"] for outcome in seen.outcomes} == {1}
+
+
+def test_writers_under_way_when_the_first_limit_comes_are_counted_soon(explore, clock):
+    def write(scene):
+        return state.put.call(scene.workspace, "new", b"123", None)
+
+    def limit(scene):
+        return access.put_entitlements.call(scene.workspace, Entitlements(bytes_max=100), None, by=scene.facts[0])
+
+    def always(scene):
+        clock.move(6)
+        scene.play(plans.recount.call(scene.workspace))
+        metered = scene.conn.execute(
+            "select what, sum(amount)::bigint from steadhold.meters where workspace = %s group by what",
+            (scene.workspace,),
+        )
+        assert dict(metered.fetchall()) == {"names": 1, "bytes": 3}
+
+    assert explore(setup=planted, actors={"writer": write, "limit": limit}, always=always).interleavings > 3
