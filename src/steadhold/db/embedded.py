@@ -67,7 +67,8 @@ class Embedded:
     `port`: also listens on 127.0.0.1, with the password in `data_dir/password`; None: the socket only.
     `pg_bin`: a folder with postgres and initdb; None: the chain of `binaries.find`.
     `user`: whom a root process runs it as; None: nobody. `settings`: more of PostgreSQL's, these win.
-    `environment`: more variables for postgres itself. `on`: told, in sentences, of restarts and repairs.
+    `environment`: more variables for postgres itself. `on`: told, in sentences, of restarts and repairs;
+    it is called in the supervisor's thread.
 
     One process holds a folder at a time; a second one gets EmbeddedError.
     """
