@@ -18,7 +18,7 @@ from steadhold.jobs.moving import SQL
 from steadhold.jobs.outcomes import Existing, InvalidInput, KeyConflict, Submitted
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.page import Page, page
-from steadhold.kit.plan import Plan, each, maybe, operation, rows
+from steadhold.kit.plan import Plan, Refusal, each, maybe, operation, rows
 
 SubmitOutcome: TypeAlias = Submitted | Existing | KeyConflict | NotEntitled | InvalidInput | QueueFull
 
@@ -48,6 +48,20 @@ class Configured:
 def submit(workspace: str, job: Submission) -> Plan[SubmitOutcome]:
     """Admit one job. The same submission, or one under a live `unique_key` with the same input, is the job there is."""
     return (yield from submit_all.plan(workspace, [job]))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class NothingAdmitted(Refusal):
+    """A batch of which no job was admitted, with the outcome of each."""
+
+    outcomes: tuple[SubmitOutcome, ...]
+
+
+@operation
+def submit_batch(workspace: str, jobs: Sequence[Submission]) -> Plan[list[SubmitOutcome] | NothingAdmitted]:
+    """As `submit_all`, for an operation whose receipt is kept once one job was admitted."""
+    outcomes = yield from submit_all.plan(workspace, jobs)
+    return outcomes if any(isinstance(made, Submitted) for made in outcomes) else NothingAdmitted(tuple(outcomes))
 
 
 @operation
@@ -183,7 +197,7 @@ def configure(
         workspace=workspace,
         type=type,
         expected=expected,
-        body=msgspec.json.encode(configuration),
+        body=verdicts.stored(configuration),
         type_max=configuration.concurrency.type_max,
         key_max=configuration.concurrency.key_max,
         lease_seconds=configuration.lease_seconds,

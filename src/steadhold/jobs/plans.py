@@ -71,9 +71,11 @@ def claim(
         got += yield from _start(workspace, worker, admitted)
         if len(admitted) == len(picked) or not admitted:
             break
-    if key is not None:
+    if key is not None and got:
         taken = {"jobs": [job.id for job in got], "fences": [job.fence for job in got]}
         yield from rows(SQL.claim_took, workspace=workspace, key=key, **taken)
+    elif key is not None:
+        yield from rows(SQL.claim_nothing, workspace=workspace, key=key)
     return got
 
 

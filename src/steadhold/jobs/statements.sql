@@ -276,6 +276,11 @@ update steadhold.job_claims c set jobs = :jobs::uuid[], fences = :fences::bigint
 where c.workspace = :workspace::text and c.key = :key::text
 returning true
 
+-- name: claim_nothing
+-- rank: read
+-- A claim that found nothing may find something under its key when it asks again.
+delete from steadhold.job_claims c where c.workspace = :workspace::text and c.key = :key::text
+
 -- name: claim_holds
 -- rank: read
 -- What a claim took under its key and has not settled. Whether its grants still run, fences knows.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from steadhold.jobs import model, outcomes
-from steadhold.jobs.model import Configuration, Retry
+from steadhold.jobs.model import Concurrency, Configuration, Retry
 from steadhold.kit.limits import LAPSES_MAX
 
 CHARGED: Final = ("transient", "timeout")
@@ -127,7 +127,38 @@ def evidence_fault(not_before: datetime | None, evidence_at: datetime | None) ->
     return outcomes.StaleEvidence(not_before) if evidence_at < not_before else None
 
 
+class _Pinned(msgspec.Struct, forbid_unknown_fields=True):
+    input_schema: msgspec.Raw
+    lease_seconds: float
+    attempts_max: int
+    timeout_seconds: float | None
+    retry: Retry
+    concurrency: Concurrency
+    retention_seconds: float | None
+    versions: tuple[str, ...]
+
+
 @lru_cache(maxsize=1024)
 def configuration(body: bytes | None) -> Configuration:
     """Read a stored configuration; None is revision 0."""
-    return model.DEFAULTS if body is None else msgspec.json.decode(body, type=Configuration)
+    if body is None:
+        return model.DEFAULTS
+    found = msgspec.json.decode(body, type=_Pinned)
+    schema = bytes(found.input_schema)
+    return Configuration(
+        None if schema == b"null" else schema,
+        found.lease_seconds,
+        found.attempts_max,
+        found.timeout_seconds,
+        found.retry,
+        found.concurrency,
+        found.retention_seconds,
+        found.versions,
+    )
+
+
+def stored(configuration: Configuration) -> bytes:
+    """Write a configuration as it is stored, pinned and shown: JSON, with the schema's own bytes in it."""
+    schema = configuration.input_schema
+    members = {field.name: getattr(configuration, field.name) for field in fields(configuration)}
+    return msgspec.json.encode(members | {"input_schema": None if schema is None else msgspec.Raw(schema)})
