@@ -10,12 +10,11 @@ import msgspec
 
 from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
-from steadhold.sdk.words import UNSET, Unset, said_value
+from steadhold.sdk.words import NOTHING, UNSET, Unset, said_value
 
 State: TypeAlias = Literal["accepted", "running", "waiting", "completed", "failed", "cancelled"]
 Class: TypeAlias = Literal["transient", "timeout", "rate_limited", "interrupted", "permanent", "bug"]
 ENDED: Final = frozenset({"completed", "failed", "cancelled"})
-NOTHING: Final = msgspec.Raw()
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):

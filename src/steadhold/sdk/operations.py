@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from steadhold.kit import exact
 from steadhold.sdk.errors import OperationInFlight, OperationNotCommitted, OutcomeUnknown
 from steadhold.sdk.grammar import Got, Mode, Room, Script, Send, Stream, flow, verb
-from steadhold.sdk.words import at, change, pages, read
+from steadhold.sdk.words import NOTHING, at, change, pages, read, said_value
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -29,7 +28,7 @@ class Receipt(msgspec.Struct, frozen=True):
     resource: str | None = None
     revision: int | None = None
     fence: int | None = None
-    raw: msgspec.Raw | None = msgspec.field(name="result", default=None)
+    raw: msgspec.Raw = msgspec.field(name="result", default=NOTHING)
     result_base64: str | None = None
 
     @property
@@ -42,7 +41,7 @@ class Receipt(msgspec.Struct, frozen=True):
         """What the first answer said: a value of JSON, or bytes where it was none."""
         if self.result_base64 is not None:
             return base64.b64decode(self.result_base64)
-        return None if self.raw is None else exact.decode(bytes(self.raw))
+        return said_value(self.raw)
 
 
 class OperationsRoom(Room[Mode]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
@@ -14,7 +14,10 @@ from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.errors import BadAnswer, NotFound, RevisionConflict
 from steadhold.sdk.grammar import Give, Got, Mode, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.state_batch import Delete, Get, Item, Outcome, Put, wire
 from steadhold.sdk.words import UNSET, WAIT_SECONDS, Exact, Unset, at, change, pages, raw_json, read
+
+__all__ = ["Absent", "Delete", "Get", "Kept", "Name", "Outcome", "Put", "State", "StateRoom", "Written"]
 
 TRIES_MAX: Final = 16
 """How often `update` decides anew, unless told otherwise."""
@@ -61,48 +64,6 @@ class Kept(msgspec.Struct, frozen=True):
     digest: str
     written_at: datetime
     deleted: bool = False
-
-
-class Get(msgspec.Struct, frozen=True):
-    """One reading of a batch."""
-
-    name: str
-
-
-class Put(msgspec.Struct, frozen=True):
-    """One write of a batch: replaces `if_revision`, or creates where that is None. A value, or its bytes."""
-
-    name: str
-    value: Any = UNSET
-    if_revision: int | None = None
-    raw: bytes | None = None
-
-
-class Delete(msgspec.Struct, frozen=True):
-    """One deletion of a batch."""
-
-    name: str
-    if_revision: int
-
-
-Item: TypeAlias = Get | Put | Delete
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """What one item of a batch came to: `status` and `code` are what its own verb would have been answered."""
-
-    name: str
-    status: int
-    revision: int | None = None
-    code: str | None = None
-    raw: msgspec.Raw | None = msgspec.field(name="value", default=None)
-    current_revision: int | None = None
-    last_revision: int | None = None
-
-    @property
-    def value(self) -> Any:
-        """The value that a reading found; None without one."""
-        return None if self.raw is None else exact.decode(bytes(self.raw))
 
 
 class _Outcomes(msgspec.Struct):
@@ -240,7 +201,7 @@ class StateRoom(Room[Mode]):
         Raises:
             StaleFence: then nothing was written. OutcomeUnknown.
         """
-        body = {"items": [_item(item) for item in items]}
+        body = {"items": [wire(item) for item in items]}
         got = yield change("POST", at("state:batch"), body, operation_id=operation_id, fences=fences)
         return read(got, _Outcomes).outcomes
 
@@ -287,14 +248,3 @@ def _write(
     condition = {"if-none-match": "*"} if if_revision is None else {"if-match": fields.etag(if_revision)}
     got = yield change("PUT", at("state", path=name), raw, operation_id=operation_id, fences=fences, headers=condition)
     return Written(name, got.revision, got.replayed)
-
-
-def _item(item: Item) -> dict[str, Any]:
-    match item:
-        case Get(name):
-            return {"op": "get", "name": name}
-        case Delete(name, if_revision):
-            return {"op": "delete", "name": name, "if_match": if_revision}
-        case Put(name, value, if_revision, raw):
-            condition = {"if_none_match": "*"} if if_revision is None else {"if_match": if_revision}
-            return {"op": "put", "name": name, "value": msgspec.Raw(raw_json(value, raw)), **condition}

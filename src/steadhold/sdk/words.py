@@ -17,6 +17,9 @@ from steadhold.sdk.grammar import Give, Got, Identity, Send, Stream
 
 T = TypeVar("T")
 
+NOTHING: Final = msgspec.Raw()
+"""User JSON that is not there; null is there."""
+
 WAIT_SECONDS: Final = 25.0
 """How long one request of a long wait stays open: below what proxies usually allow."""
 
@@ -123,7 +126,7 @@ def read(got: Got, into: type[T]) -> T:
         return msgspec.json.decode(got.body, type=into)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadAnswer(
-            f"The answer is no {into.__name__}: {error}. Is the server newer or older than this SDK?"
+            f"The answer is no {into.__name__}: {error}. Is the server of another version?"
         ) from error
 
 

@@ -1,0 +1,301 @@
+"""When a request is sent again, under which id, and what is raised when nobody can say."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from steadhold.kit.ids import uuid7_ms
+from steadhold.sdk.errors import (
+    BadAnswer,
+    NotFound,
+    OperationExpired,
+    OutcomeUnknown,
+    Problem,
+    QueueFull,
+    RevisionConflict,
+    Unavailable,
+    Unreachable,
+)
+from steadhold.sdk.retry import GIVE_UP_SECONDS_MAX, Patience
+from steadhold.server.retention import RETRIES_SECONDS
+from tests.sdk.conftest import problem
+
+WRITTEN = httpx2.Response(200, json={"name": "a", "revision": 2}, headers={"revision": "2"})
+REPLAYED = httpx2.Response(
+    200, json={"name": "a", "revision": 2}, headers={"revision": "2", "idempotent-replayed": "true"}
+)
+READ = httpx2.Response(200, content=b"1", headers={"revision": "2"})
+COMMITTED = httpx2.Response(
+    200,
+    json={
+        "operation_id": "x", "state": "committed", "kind": "state.put", "status": 200, "revision": 2,
+        "result": {"name": "a", "revision": 2}, "committed_at": "2026-01-01T00:00:00Z",
+        "expires_at": "2026-01-08T00:00:00Z",
+    },
+)  # fmt: skip
+
+LOST = [
+    pytest.param(httpx2.ReadTimeout, id="timeout"),
+    pytest.param(httpx2.WriteTimeout, id="timeout while sending"),
+    pytest.param(httpx2.ReadError, id="reset"),
+    pytest.param(httpx2.RemoteProtocolError, id="cut off"),
+    pytest.param(httpx2.Response(502, text="bad gateway"), id="502"),
+    pytest.param(httpx2.Response(503, text="a proxy's own"), id="503 of a proxy"),
+    pytest.param(httpx2.Response(504, text="gateway timeout"), id="504"),
+    pytest.param(problem(503, "outcome_unknown", next="resend"), id="outcome_unknown"),
+    pytest.param(problem(409, "operation_in_flight", next="wait", headers={"retry-after": "1"}), id="in flight"),
+]
+UNCHANGED = [
+    pytest.param(httpx2.ConnectError, id="refused"),
+    pytest.param(httpx2.ConnectTimeout, id="connect timeout"),
+    pytest.param(problem(429, "too_many_requests", next="wait", headers={"retry-after": "2"}), id="429"),
+    pytest.param(problem(503, "unavailable", next="resend"), id="unavailable"),
+    pytest.param(problem(503, "busy", next="resend"), id="busy"),
+    pytest.param(problem(408, "request_timeout", next="resend"), id="408"),
+]
+
+
+@pytest.mark.parametrize("lost", [*LOST, *UNCHANGED])
+def test_a_change_is_sent_again_under_its_one_id(each_client, server, lost):
+    server.then(lost, lost, REPLAYED)
+    written = each_client.state.put("a", 1, if_revision=1)
+    assert (written.revision, written.replayed) == (2, True)
+    assert len(server.requests) == 3
+    assert len(set(server.keys)) == 1
+    assert uuid7_ms(server.keys[0]) is not None
+    assert len({r.content for r in server.requests}) == 1
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_without_an_answer_a_change_is_unknown_and_says_what_to_do(each_client, server, lost, clock):
+    server.then(*[lost] * 100)
+    with pytest.raises(OutcomeUnknown) as caught:
+        each_client.state.put("a", 1, if_revision=1)
+    assert caught.value.operation_id == server.keys[0]
+    assert f"client.operations.resolve('{server.keys[0]}')" in str(caught.value)
+    assert sum(clock.pauses) <= 30
+    assert clock.now > 1_000 + 20
+
+
+@pytest.mark.parametrize(
+    "last, raised",
+    [
+        pytest.param(httpx2.ConnectError, Unreachable, id="refused"),
+        pytest.param(problem(503, "unavailable", next="resend"), Unavailable, id="unavailable"),
+        pytest.param(problem(429, "queue_full", depth=7), QueueFull, id="queue full"),
+    ],
+)
+def test_what_changed_nothing_to_the_end_is_no_unknown(each_client, server, last, raised):
+    server.then(*[last] * 100)
+    with pytest.raises(raised):
+        each_client.state.put("a", 1, if_revision=1)
+
+
+def test_one_lost_try_among_refused_connections_stays_unknown(each_client, server):
+    server.then(httpx2.ReadTimeout, *[httpx2.ConnectError] * 100)
+    with pytest.raises(OutcomeUnknown):
+        each_client.state.put("a", 1, if_revision=1)
+
+
+@pytest.mark.parametrize("lost", [*LOST, *UNCHANGED])
+def test_a_reading_is_sent_again(each_client, server, lost):
+    server.then(lost, READ)
+    assert each_client.state.get("a").value == 1
+    assert server.keys == [None, None]
+
+
+def test_a_reading_that_never_is_answered_is_unreachable(each_client, server):
+    server.then(*[httpx2.ReadTimeout] * 100)
+    with pytest.raises(Unreachable, match="GET /v1/state/a"):
+        each_client.state.get("a")
+
+
+def test_a_refusal_is_not_sent_again(each_client, server):
+    server.then(problem(412, "condition_false", next="reread", current_revision=5))
+    with pytest.raises(RevisionConflict) as caught:
+        each_client.state.put("a", 1, if_revision=1)
+    assert caught.value.current_revision == 5
+    assert len(server.requests) == 1
+
+
+def test_a_refusal_after_a_lost_try_asks_whether_that_one_had_won(each_client, server):
+    server.then(httpx2.ReadTimeout, problem(412, "condition_false", current_revision=2), COMMITTED)
+    written = each_client.state.put("a", 1, if_revision=1)
+    assert (written.revision, written.replayed) == (2, True)
+    assert server.asked[-1] == f"GET /v1/operations/{server.keys[0]}"
+
+
+def test_a_refusal_after_a_lost_try_that_had_not_won_is_the_refusal(each_client, server):
+    server.then(
+        httpx2.ReadTimeout,
+        problem(412, "condition_false", current_revision=9),
+        problem(404, "operation_not_committed", next="wait"),
+    )
+    with pytest.raises(RevisionConflict) as caught:
+        each_client.state.put("a", 1, if_revision=1)
+    assert caught.value.current_revision == 9
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param([problem(401, "no_valid_key")], id="no key any more"),
+        pytest.param([problem(410, "operation_expired")], id="too old"),
+        pytest.param([httpx2.ReadTimeout] * 100, id="no answer"),
+    ],
+)
+def test_a_refusal_after_a_lost_try_whose_fate_nobody_tells_is_unknown(each_client, server, told):
+    server.then(httpx2.ReadTimeout, problem(401, "no_valid_key"), *told)
+    with pytest.raises(OutcomeUnknown):
+        each_client.state.put("a", 1, if_revision=1)
+
+
+@pytest.mark.parametrize(
+    "receipt, raised",
+    [
+        (COMMITTED, None),
+        (problem(404, "operation_not_committed"), Problem),
+        (problem(410, "operation_expired"), OutcomeUnknown),
+    ],
+)
+def test_a_server_that_failed_is_asked_for_the_receipt(each_client, server, receipt, raised):
+    server.then(problem(500, "internal"), receipt)
+    if raised is None:
+        assert each_client.state.put("a", 1, if_revision=1).revision == 2
+    else:
+        with pytest.raises(raised):
+            each_client.state.put("a", 1, if_revision=1)
+
+
+def test_what_answers_for_itself_and_failed_is_unknown(each_client, server):
+    server.then(problem(500, "internal"))
+    with pytest.raises(OutcomeUnknown):
+        each_client.jobs.complete("j", 1)
+    assert len(server.requests) == 1
+
+
+def test_retry_after_is_waited_for(each_client, server, clock):
+    server.then(problem(429, "too_many_requests", next="wait", headers={"retry-after": "7"}), WRITTEN)
+    each_client.state.put("a", 1, if_revision=1)
+    assert clock.pauses == [7.0]
+
+
+def test_a_retry_after_beyond_the_time_left_ends_at_once(each_client, server, clock):
+    server.then(problem(429, "queue_full", next="wait", headers={"retry-after": "3600"}, depth=9))
+    with pytest.raises(QueueFull) as caught:
+        each_client.jobs.submit("a")
+    assert (caught.value.retry_after, caught.value.depth, clock.pauses) == (3600.0, 9, [])
+
+
+def test_pauses_double_up_to_a_cap_and_are_spread(clock):
+    whole = Patience(clock=clock, chance=lambda: 1.0)
+    none = Patience(clock=clock, chance=lambda: 0.0)
+    assert [round(whole.pause(n), 3) for n in (1, 2, 3, 4, 7, 1_000)] == [0.1, 0.2, 0.4, 0.8, 5.0, 5.0]
+    assert [none.pause(n) for n in (1, 7)] == [0.0, 0.0]
+
+
+def test_one_call_may_have_less_time(each_client, server):
+    server.then(httpx2.ReadTimeout)
+    with pytest.raises(OutcomeUnknown):
+        each_client.jobs.heartbeat("j", 1, give_up_seconds=0)
+    assert len(server.requests) == 1
+
+
+def test_an_own_operation_id_is_kept(each_client, server):
+    server.then(httpx2.ReadTimeout, WRITTEN)
+    each_client.state.put("a", 1, if_revision=1, operation_id="order-7")
+    assert server.keys == ["order-7", "order-7"]
+
+
+def test_an_operation_id_that_is_none_is_refused_before_anything_is_sent(each_client, server):
+    with pytest.raises(ValueError, match="operation_id"):
+        each_client.state.put("a", 1, if_revision=1, operation_id="order 7")
+    assert server.requests == []
+
+
+def test_two_calls_are_two_operations(each_client, server):
+    server.then(WRITTEN, WRITTEN)
+    each_client.state.put("a", 1, if_revision=1)
+    each_client.state.put("a", 1, if_revision=1)
+    assert len(set(server.keys)) == 2
+
+
+def test_receipts_outlive_the_longest_retries():
+    assert GIVE_UP_SECONDS_MAX <= RETRIES_SECONDS
+    with pytest.raises(ValueError, match="receipts"):
+        Patience(give_up_seconds=GIVE_UP_SECONDS_MAX + 1)
+
+
+def test_a_redirect_is_not_followed(each_client, server):
+    server.then(httpx2.Response(308, headers={"location": "https://elsewhere/"}))
+    with pytest.raises(BadAnswer, match="https://elsewhere/"):
+        each_client.state.get("a")
+    assert len(server.requests) == 1
+
+
+def test_an_answer_that_is_not_ours_says_so(each_client, server):
+    server.then(httpx2.Response(403, text="<html>firewall"))
+    with pytest.raises(Problem) as caught:
+        each_client.state.get("a")
+    assert (caught.value.code, caught.value.status) == ("http_403", 403)
+    assert "firewall" in str(caught.value)
+
+
+# --- client.operations ------------------------------------------------------------------------
+
+
+def test_resolve_gives_the_receipt(each_client, server):
+    server.then(COMMITTED)
+    receipt = each_client.operations.resolve("x")
+    assert (receipt.committed, receipt.revision, receipt.result) == (True, 2, {"name": "a", "revision": 2})
+    assert server.asked == ["GET /v1/operations/x?wait_seconds=5"]
+
+
+ABANDONED = httpx2.Response(
+    200,
+    json={
+        "operation_id": "x", "state": "abandoned", "kind": "operations.abandon", "status": 200,
+        "result": None, "committed_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-08T00:00:00Z",
+    },
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("came, committed", [(ABANDONED, False), (COMMITTED, True)])
+def test_resolve_abandons_what_is_not_committed_and_the_receipt_says_which(each_client, server, came, committed):
+    server.then(problem(404, "operation_not_committed"), came)
+    assert each_client.operations.resolve("x").committed is committed
+    assert server.asked[-1] == "POST /v1/operations/x/abandon"
+
+
+def test_resolve_may_send_again_instead(each_client, server):
+    server.then(*[httpx2.ReadTimeout] * 11)
+    with pytest.raises(OutcomeUnknown) as caught:
+        each_client.state.put("a", 1, if_revision=1)
+    tries = len(server.requests)
+    server.answers.clear()
+    server.then(problem(404, "operation_not_committed"), WRITTEN, COMMITTED)
+    assert each_client.operations.resolve(caught.value, resend=True).committed
+    again = server.requests[tries + 1]
+    first = server.requests[0]
+    assert (again.method, again.url, again.content, again.headers["if-match"], again.headers["idempotency-key"]) == (
+        first.method, first.url, first.content, first.headers["if-match"], first.headers["idempotency-key"],
+    )  # fmt: skip
+
+
+def test_to_send_again_needs_the_request(each_client):
+    with pytest.raises(TypeError, match="resend"):
+        each_client.operations.resolve("x", resend=True)
+
+
+def test_what_is_too_old_to_know_is_said(each_client, server):
+    server.then(problem(410, "operation_expired", server_time="2026-01-01T00:00:00Z"))
+    with pytest.raises(OperationExpired):
+        each_client.operations.resolve("x")
+
+
+def test_a_missing_thing_is_found_missing(each_client, server):
+    server.then(problem(404, "not_found", last_revision=4))
+    with pytest.raises(NotFound) as caught:
+        each_client.state.get("a")
+    assert caught.value.last_revision == 4
