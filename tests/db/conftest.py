@@ -15,6 +15,7 @@ from steadhold.db import binaries
 from steadhold.db.binaries import Binaries
 from steadhold.db.embedded import Embedded
 from steadhold.db.migrate import files, migrate
+from steadhold.db.pool import Pool
 
 FOUND = {b.major: b for b in reversed(list(binaries.everywhere()))}
 MEMORY = Path("/dev/shm")
@@ -72,3 +73,16 @@ async def housed(empty: str) -> str:
     """The URL of a database with the first migration in it."""
     await migrate(empty, known=HOUSE)
     return empty
+
+
+@pytest.fixture
+async def pool(housed: str) -> AsyncIterator[Pool]:
+    async with Pool(housed, size=2) as made:
+        yield made
+
+
+@pytest.fixture
+async def admin(housed: str) -> AsyncIterator[asyncpg.Connection]:
+    made = await asyncpg.connect(housed)
+    yield made
+    await made.close()
