@@ -5,7 +5,6 @@
 create or replace function steadhold.due() returns table (workspace text, duty text)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
-  set steadhold.workspace = '*'
   as $$
   select * from steadhold.due_fences()
   union all select * from steadhold.due_jobs()
