@@ -5,6 +5,7 @@ import pytest
 
 from steadhold.sdk import AsyncClient, Client
 from steadhold.sdk.retry import Patience
+from tests.sdk.sockets import tcp, unix, url  # noqa: F401 - fixtures
 
 PROBLEM = {"content-type": "application/problem+json"}
 

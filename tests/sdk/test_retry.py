@@ -8,8 +8,6 @@ import pytest
 from steadhold.kit.ids import uuid7_ms
 from steadhold.sdk.errors import (
     BadAnswer,
-    NotFound,
-    OperationExpired,
     OutcomeUnknown,
     Problem,
     QueueFull,
@@ -19,21 +17,8 @@ from steadhold.sdk.errors import (
 )
 from steadhold.sdk.retry import GIVE_UP_SECONDS_MAX, Patience
 from steadhold.server.retention import RETRIES_SECONDS
+from tests.sdk.answers import COMMITTED, READ, REPLAYED, WRITTEN
 from tests.sdk.conftest import problem
-
-WRITTEN = httpx2.Response(200, json={"name": "a", "revision": 2}, headers={"revision": "2"})
-REPLAYED = httpx2.Response(
-    200, json={"name": "a", "revision": 2}, headers={"revision": "2", "idempotent-replayed": "true"}
-)
-READ = httpx2.Response(200, content=b"1", headers={"revision": "2"})
-COMMITTED = httpx2.Response(
-    200,
-    json={
-        "operation_id": "x", "state": "committed", "kind": "state.put", "status": 200, "revision": 2,
-        "result": {"name": "a", "revision": 2}, "committed_at": "2026-01-01T00:00:00Z",
-        "expires_at": "2026-01-08T00:00:00Z",
-    },
-)  # fmt: skip
 
 LOST = [
     pytest.param(httpx2.ReadTimeout, id="timeout"),
@@ -240,62 +225,3 @@ def test_an_answer_that_is_not_ours_says_so(each_client, server):
         each_client.state.get("a")
     assert (caught.value.code, caught.value.status) == ("http_403", 403)
     assert "firewall" in str(caught.value)
-
-
-# --- client.operations ------------------------------------------------------------------------
-
-
-def test_resolve_gives_the_receipt(each_client, server):
-    server.then(COMMITTED)
-    receipt = each_client.operations.resolve("x")
-    assert (receipt.committed, receipt.revision, receipt.result) == (True, 2, {"name": "a", "revision": 2})
-    assert server.asked == ["GET /v1/operations/x?wait_seconds=5"]
-
-
-ABANDONED = httpx2.Response(
-    200,
-    json={
-        "operation_id": "x", "state": "abandoned", "kind": "operations.abandon", "status": 200,
-        "result": None, "committed_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-08T00:00:00Z",
-    },
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("came, committed", [(ABANDONED, False), (COMMITTED, True)])
-def test_resolve_abandons_what_is_not_committed_and_the_receipt_says_which(each_client, server, came, committed):
-    server.then(problem(404, "operation_not_committed"), came)
-    assert each_client.operations.resolve("x").committed is committed
-    assert server.asked[-1] == "POST /v1/operations/x/abandon"
-
-
-def test_resolve_may_send_again_instead(each_client, server):
-    server.then(*[httpx2.ReadTimeout] * 11)
-    with pytest.raises(OutcomeUnknown) as caught:
-        each_client.state.put("a", 1, if_revision=1)
-    tries = len(server.requests)
-    server.answers.clear()
-    server.then(problem(404, "operation_not_committed"), WRITTEN, COMMITTED)
-    assert each_client.operations.resolve(caught.value, resend=True).committed
-    again = server.requests[tries + 1]
-    first = server.requests[0]
-    assert (again.method, again.url, again.content, again.headers["if-match"], again.headers["idempotency-key"]) == (
-        first.method, first.url, first.content, first.headers["if-match"], first.headers["idempotency-key"],
-    )  # fmt: skip
-
-
-def test_to_send_again_needs_the_request(each_client):
-    with pytest.raises(TypeError, match="resend"):
-        each_client.operations.resolve("x", resend=True)
-
-
-def test_what_is_too_old_to_know_is_said(each_client, server):
-    server.then(problem(410, "operation_expired", server_time="2026-01-01T00:00:00Z"))
-    with pytest.raises(OperationExpired):
-        each_client.operations.resolve("x")
-
-
-def test_a_missing_thing_is_found_missing(each_client, server):
-    server.then(problem(404, "not_found", last_revision=4))
-    with pytest.raises(NotFound) as caught:
-        each_client.state.get("a")
-    assert caught.value.last_revision == 4

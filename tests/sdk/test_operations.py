@@ -1,0 +1,57 @@
+"""client.operations: an unknown outcome becomes a definite one."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from steadhold.sdk.errors import NotFound, OperationExpired, OutcomeUnknown
+from tests.sdk.answers import ABANDONED, COMMITTED, WRITTEN
+from tests.sdk.conftest import problem
+
+
+def test_resolve_gives_the_receipt(each_client, server):
+    server.then(COMMITTED)
+    receipt = each_client.operations.resolve("x")
+    assert (receipt.committed, receipt.revision, receipt.result) == (True, 2, {"name": "a", "revision": 2})
+    assert server.asked == ["GET /v1/operations/x?wait_seconds=5"]
+
+
+@pytest.mark.parametrize("came, committed", [(ABANDONED, False), (COMMITTED, True)])
+def test_resolve_abandons_what_is_not_committed_and_the_receipt_says_which(each_client, server, came, committed):
+    server.then(problem(404, "operation_not_committed"), came)
+    assert each_client.operations.resolve("x").committed is committed
+    assert server.asked[-1] == "POST /v1/operations/x/abandon"
+
+
+def test_resolve_may_send_again_instead(each_client, server):
+    server.then(*[httpx2.ReadTimeout] * 11)
+    with pytest.raises(OutcomeUnknown) as caught:
+        each_client.state.put("a", 1, if_revision=1)
+    tries = len(server.requests)
+    server.answers.clear()
+    server.then(problem(404, "operation_not_committed"), WRITTEN, COMMITTED)
+    assert each_client.operations.resolve(caught.value, resend=True).committed
+    again = server.requests[tries + 1]
+    first = server.requests[0]
+    assert (again.method, again.url, again.content, again.headers["if-match"], again.headers["idempotency-key"]) == (
+        first.method, first.url, first.content, first.headers["if-match"], first.headers["idempotency-key"],
+    )  # fmt: skip
+
+
+def test_to_send_again_needs_the_request(each_client):
+    with pytest.raises(TypeError, match="resend"):
+        each_client.operations.resolve("x", resend=True)
+
+
+def test_what_is_too_old_to_know_is_said(each_client, server):
+    server.then(problem(410, "operation_expired", server_time="2026-01-01T00:00:00Z"))
+    with pytest.raises(OperationExpired):
+        each_client.operations.resolve("x")
+
+
+def test_a_missing_thing_is_found_missing(each_client, server):
+    server.then(problem(404, "not_found", last_revision=4))
+    with pytest.raises(NotFound) as caught:
+        each_client.state.get("a")
+    assert caught.value.last_revision == 4
