@@ -61,7 +61,8 @@ def test_a_batch_answers_each(desk):
     ok, bad, free = desk.submit_all(
         [Submission("strict", b'{"n":1}'), Submission("strict", b"{}"), Submission("free", b"[]")]
     )
-    assert isinstance(ok, jobs.Submitted) and isinstance(free, jobs.Submitted)
+    assert isinstance(ok, jobs.Submitted)
+    assert isinstance(free, jobs.Submitted)
     assert [pointer for pointer, _ in bad.faults] == [""]
 
 
@@ -81,7 +82,8 @@ def test_entitlements_are_asked_before_anything_is_stored(desk, database, conn, 
         )
     assert isinstance(desk.submit(Submission("other")), access.NotEntitled)
     first, second, third = desk.submit_all([Submission("t") for _ in range(3)])
-    assert isinstance(first, jobs.Submitted) and isinstance(second, jobs.Submitted)
+    assert isinstance(first, jobs.Submitted)
+    assert isinstance(second, jobs.Submitted)
     assert third == access.QueueFull(2, 2)
     assert desk.submit(Submission("t")) == access.QueueFull(2, 2)
 
@@ -289,7 +291,8 @@ def test_a_batch_settles_each(desk):
         "completed",
         "failed",
     ]
-    assert answers[3].repeated and isinstance(answers[4], jobs.JobEnded)
+    assert answers[3].repeated
+    assert isinstance(answers[4], jobs.JobEnded)
 
 
 def test_if_match_on_a_settlement(desk):

@@ -31,7 +31,8 @@ def test_a_timer(desk, clock):
     job = desk.running()
     waiting = desk.said(job, Wait("nap", Timer(60)))
     assert (waiting.state, desk.get(job.id).job()) == ("waiting", jobs.Waiting(job.id))
-    assert desk.claim("w", ["t"], 1) == [] and desk.wake(10) == 0
+    assert desk.claim("w", ["t"], 1) == []
+    assert desk.wake(10) == 0
     clock.move(61)
     assert desk.wake(10) == 1
     next_ = again(desk, job.id)
