@@ -20,7 +20,7 @@ WITHOUT: Final = {
 }
 
 CLOCKS: Final = re.compile(
-    r"(?:^|\.)(?:datetime\.(?:now|utcnow|today)|date\.today|uuid[1467]|urandom)$"
+    r"(?:^|\.)(?:datetime\.(?:now|utcnow|today)|date\.today|uuid[14]|urandom)$"
     r"|^time\.(?:time|time_ns|localtime|gmtime|ctime)$|^random\.|^secrets\."
 )
 CLOCK_HOMES: Final = (
