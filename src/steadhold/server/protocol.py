@@ -37,6 +37,7 @@ class Connection(HttpToolsProtocol):
         self.patience = float(limits.HEADER_SECONDS_MAX)
         self.problem = _MALFORMED
         self.head_bytes, self.hosts = 0, 0
+        self.in_body = False
         self.address = self.client[0] if self.client else ""
         self.from_address[self.address] += 1
         if len(self.connections) > limits.CONNECTIONS_MAX:
@@ -73,14 +74,17 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head is there; the body follows."""
-        if self.hosts != 1 and cast("Any", self.parser).get_http_version() == "1.1":
+        version = cast("Any", self.parser).get_http_version()
+        if version not in {"1.0", "1.1"} or (self.hosts != 1 and version == "1.1"):
             self._stop(_MALFORMED)
         super().on_headers_complete()
+        self.in_body = True
         self._await(limits.BODY_SECONDS_MAX)
 
     def on_message_complete(self) -> None:
         """The whole request is there."""
         super().on_message_complete()
+        self.in_body = False
         self.arriving_since = None
 
     def send_400_response(self, msg: str) -> None:
@@ -99,7 +103,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         cycle = cast("RequestResponseCycle | None", self.cycle)
-        if cycle is None or not cycle.response_started or cycle.response_complete:
+        if cycle is None or not cycle.response_started or (cycle.response_complete and not self.in_body):
             self.transport.write(_bytes(problem))
         self.transport.close()
 

@@ -43,8 +43,8 @@ def duties(retention: Retention) -> tuple[Duty, ...]:
     """
     found: list[Duty] = []
     for module in _modules("loops"):
-        window = WINDOWS.get(module.__name__.split(".")[1])
-        windowed = window is not None and hasattr(module, "duties")
+        window = WINDOWS.get(module.__name__.split(".")[1], "")
+        windowed = window and hasattr(module, "duties")
         found += module.duties(float(getattr(retention, window))) if windowed else module.DUTIES
     return tuple(found)
 

@@ -93,7 +93,8 @@ class Stop(Exception):
 Answer: TypeAlias = Reply | Problem
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots: with them, calling `Wait[T](…)` on a frozen class fails in Python 3.11 (as for Ask).
+@dataclass(frozen=True)
 class Wait(Generic[T]):
     """Hold the answer back until `ready` says yes of an outcome; a hint on a topic, or a poll, asks again.
 
@@ -108,7 +109,7 @@ class Wait(Generic[T]):
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ask(Generic[T]):
     """Play `call` and send what `render` makes of its outcome.
 
