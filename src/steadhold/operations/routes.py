@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import msgspec
 
@@ -41,18 +42,20 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     expires_at: reply.Instant
 
 
-def get(ask: Request) -> Ask[Receipt | NotCommitted | OperationExpired | OutOfScope]:
+Found: TypeAlias = Receipt | NotCommitted | OperationExpired | OutOfScope
+
+
+def get(ask: Request) -> Ask[Found]:
     """Read what became of an operation, or wait until it has committed."""
     key, seconds = ask.params["id"], query.wait_seconds(ask)
     inner = look.call(ask.workspace, key)
 
-    def plan() -> Plan[Receipt | NotCommitted | OperationExpired | OutOfScope]:
+    def plan() -> Plan[Found]:
         found = yield from inner.begin()
         return _seen(ask, found) if isinstance(found, Receipt) else found
 
-    call = Call(plan, ask.workspace, inner.name)
-    wait = Wait[Receipt | NotCommitted | OperationExpired | OutOfScope](seconds, ("operations", key), _ended)
-    return Ask(call, _render, wait if seconds else None)
+    wait: Wait[Found] = Wait(seconds, ("operations", key), _ended)
+    return Ask(Call(plan, ask.workspace, inner.name), _render, wait if seconds else None)
 
 
 def give_up(
