@@ -90,7 +90,7 @@ class World:
                 body="raw", media=("application/json",), body_bytes_max=1000, headers=("if-match", "if-none-match"),
             ),
             Route("POST", "/v1/things:make", self.make, "things:write", "Make", receipt="required", body="json"),
-            Route("POST", "/v1/boxes/{id}/take", self.take, "things:write", "Take", body="json", query=("wait_seconds",)),
+            Route("POST", "/v1/boxes/{id}/take", self.take, "things:write", "Take", query=("wait_seconds",)),
             Route("POST", "/v1/boxes/{id}/free", self.free, "things:write", "Free"),
             Route("GET", "/v1/jobs/{id:uuid}", self.job, "", "Job"),
             Route("POST", "/v1/houses", self.house, "houses:create", "House", house=True),
