@@ -159,6 +159,7 @@ async def test_a_plain_owner_is_told_what_an_administrator_must_do(home: Path, p
         await admin.execute("grant steadhold_app to plain")
         assert (await migrate(theirs)).applied == files()
         await _walls_hold(theirs)
+        await _due_is_seen(theirs)
         await admin.close()
 
 
@@ -221,4 +222,21 @@ async def _walls_hold(dsn: str) -> None:
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await conn.execute(statement)
         await conn.execute("rollback")
+    await conn.close()
+
+
+ALL_DUE = """
+create or replace function steadhold.due_fences() returns table (workspace text, duty text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$ select w.workspace, 'fences.test' from steadhold.workspaces w $$
+"""
+
+
+async def _due_is_seen(dsn: str) -> None:
+    """In all workspaces, and also by a loop that took no role."""
+    conn = await asyncpg.connect(dsn)
+    await conn.execute(ALL_DUE)
+    due = "select workspace from steadhold.due() where duty = 'fences.test' order by 1"
+    assert [row["workspace"] for row in await conn.fetch(due)] == ["one", "two"]
+    assert await conn.fetchval("select current_user") == "plain"
     await conn.close()

@@ -1,10 +1,13 @@
 -- What is due in all rooms, asked once a tick; and what a workspace uses of its entitlements.
 --
 -- A later room replaces both functions with its own part added.
+-- It takes the application's role itself: the rooms' parts open their door to that role, and a loop that forgot to
+-- take it would see nothing due, which nobody would notice.
 
 create or replace function steadhold.due() returns table (workspace text, duty text)
-  language sql stable security definer
+  language sql stable
   set search_path = pg_catalog, pg_temp
+  set role = 'steadhold_app'
   as $$
   select * from steadhold.due_fences()
   union all select * from steadhold.due_jobs()
