@@ -16,6 +16,7 @@ from steadhold.access.token import opens
 from tests.access.people import a_token
 
 SCOPES = st.sampled_from([("*:*",), ("state:*", "keys:*"), ("state:read:a",), ()])
+FIRST = {"env": "live", "subject": "s", "kind": "person", "scopes": ("*:*",)}
 SPANS = st.sampled_from([None, 50.0, 500.0])
 
 
@@ -49,8 +50,7 @@ def machine(conn: psycopg.Connection, new_workspace, clock):  # noqa: C901 - its
             self.workspace, self.now = new_workspace(), 5.0
             conn.execute("select set_config('steadhold.workspace', %s, false)", (self.workspace,))
             token = a_token()
-            wanted = {"env": "live", "subject": "s", "kind": "person", "scopes": ("*:*",)}
-            access.import_key(conn, self.workspace, token.key_id, token.hash, **wanted)
+            access.import_key(conn, self.workspace, token.key_id, token.hash, **FIRST)
             self.keys = {token.key_id: Kept(("*:*",), float("inf"), secrets={token.hash: float("inf")})}
             return token.key_id
 
@@ -73,17 +73,14 @@ def machine(conn: psycopg.Connection, new_workspace, clock):  # noqa: C901 - its
 
         @rule(key_id=made, grace=st.sampled_from([0.0, 100.0]))
         def rotate(self, key_id, grace):
-            kept = self.keys.get(key_id)
-            if kept is None:
+            if (kept := self.keys.get(key_id)) is None:
                 return
             fresh = a_token().hash
             came = access.rotate_key(conn, self.workspace, key_id, fresh, grace_seconds=grace, by=Actor("s", key_id))
-            if not kept.alive(self.now):
-                assert came == KeyEnded(key_id)
-                return
-            assert isinstance(came, Made)
-            (current,) = (hashed for hashed, until in kept.secrets.items() if until == float("inf"))
-            kept.secrets = {fresh: float("inf")} | ({current: self.now + grace} if grace else {})
+            assert isinstance(came, Made) if kept.alive(self.now) else came == KeyEnded(key_id)
+            if isinstance(came, Made):
+                (current,) = (hashed for hashed, until in kept.secrets.items() if until == float("inf"))
+                kept.secrets = {fresh: float("inf")} | ({current: self.now + grace} if grace else {})
 
         @rule(key_id=made)
         def revoke(self, key_id):

@@ -113,6 +113,7 @@ def test_a_key_with_a_prefix_is_let_to_a_list_and_to_its_names_only():
     assert allows("service", scopes, "state:read", None)
     assert allows("service", scopes, "state:read", "team/a/x")
     assert not allows("service", scopes, "state:read", "team/ab")
+    assert not allows("service", scopes, "state:read", "")  # everything, which is more than it has
 
 
 def test_a_door_without_a_scope_is_open_to_every_key():
