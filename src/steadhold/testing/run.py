@@ -16,11 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
 
 from steadhold.testing import locks
-
-_KEEPERS: Final[list[subprocess.Popen[str]]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +79,11 @@ def _started(home: Path) -> Run:
             text=True,
             start_new_session=True,
         )
-    _KEEPERS.append(keeper)  # it outlives this process where others are still in
     if keeper.stdout is None:
         raise AssertionError("stdout was asked for")
     with keeper.stdout:
         keeper.stdout.read()  # the keeper closes it once it stands, or by ending
+    keeper.returncode = 0  # it outlives this process where others are still in, so nobody waits for it here
     if run := _found(home):
         return run
     keeper.wait()
