@@ -27,7 +27,7 @@ from steadhold.db.binaries import Binaries
 from steadhold.db.errors import EmbeddedError
 from steadhold.db.folder import OWNER, Folder
 
-READY_SECONDS = 60.0
+READY_SECONDS = 300.0  # recovery after a crash reads all of the log since the last checkpoint
 LOOK_SECONDS = 0.01
 BACKOFF_FIRST_SECONDS, BACKOFF_MAX_SECONDS = 0.05, 2.0
 FAST_SECONDS, IMMEDIATE_SECONDS = 20.0, 5.0
