@@ -83,8 +83,8 @@ def _started(home: Path) -> Run:
         raise AssertionError("stdout was asked for")
     with keeper.stdout:
         keeper.stdout.read()  # the keeper closes it once it stands, or by ending
-    keeper.returncode = 0  # it outlives this process where others are still in, so nobody waits for it here
     if run := _found(home):
+        keeper.returncode = 0  # it outlives this process where others are still in, so nobody waits for it here
         return run
     keeper.wait()
     said = (home / "keeper.log").read_text().strip()
