@@ -120,6 +120,12 @@ def test_a_free_subject_has_one_new_holder(explore):
         assert seen.waits, fence
 
 
+def test_a_try_for_what_is_held_keeps_nobody_waiting(explore):
+    seen = explore(setup=held, actors={"holder": renew, "taker": take}, always=lambda _: None)
+    assert seen.waits == 0
+    assert {type(o["taker"]) for o in seen.outcomes} == {Held}
+
+
 @pytest.mark.parametrize("end", [take, sweep])
 def test_what_was_renewed_in_time_is_neither_taken_nor_swept(explore, end):
     def disjoint(scene):
