@@ -71,7 +71,7 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     status: int
     revision: int | None = None
     code: str | None = None
-    value: msgspec.Raw = msgspec.Raw()
+    value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     current_revision: int | None = None
     last_revision: int | None = None
 
