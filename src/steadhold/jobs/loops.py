@@ -6,10 +6,32 @@ from typing import Final
 
 from steadhold.jobs import sweeping
 from steadhold.kit.duty import Duty
+from steadhold.kit.plan import Call
+
+
+def leases(workspace: str, limit: int) -> Call[int]:
+    """Settle running jobs whose lease ran out, for whatever reason."""
+    return sweeping.lapse.call(workspace, limit)
+
+
+def deadlines(workspace: str, limit: int) -> Call[int]:
+    """Fail accepted jobs that nobody took in time."""
+    return sweeping.overdue.call(workspace, limit)
+
+
+def waits(workspace: str, limit: int) -> Call[int]:
+    """Wake waiting jobs whose fact holds, or whose time is up."""
+    return sweeping.wake.call(workspace, limit)
+
+
+def retention(workspace: str, limit: int) -> Call[int]:
+    """Remove finished jobs past their window."""
+    return sweeping.forget.call(workspace, limit)
+
 
 DUTIES: Final = (
-    Duty("fences.job", sweeping.lapse.call, touches=(("jobs",),)),
-    Duty("jobs.deadlines", sweeping.overdue.call),
-    Duty("events.waits", sweeping.wake.call, touches=(("jobs",),)),
-    Duty("jobs.retention", sweeping.forget.call, every_seconds=10.0),
+    Duty("fences.job", leases, touches=(("jobs",),)),
+    Duty("jobs.deadlines", deadlines),
+    Duty("events.waits", waits, touches=(("jobs",),)),
+    Duty("jobs.retention", retention, every_seconds=10.0),
 )

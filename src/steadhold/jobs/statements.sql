@@ -523,7 +523,7 @@ returning true
 
 -- name: forget_rest
 -- rank: read
--- Old claims, turns that nobody has taken for a day, and configurations that no job pins.
+-- Old claims, and turns that nobody has taken for a day.
 with claims as (
   delete from steadhold.job_claims c where c.workspace = :workspace::text and (c.workspace, c.key) in (
     select o.workspace, o.key from steadhold.job_claims o
