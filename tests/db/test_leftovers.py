@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -9,6 +10,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import asyncpg
 import psycopg
 import pytest
 
@@ -41,6 +43,24 @@ def test_a_killed_postmaster_is_reaped_and_started_again(home: Path, pg_bin: Bin
         assert not postmaster.alive(killed), "a zombie, or still there"
     assert len(said) == 2
     assert all("starting it again" in sentence for sentence in said)
+
+
+async def test_a_backend_too_busy_to_notice_does_not_hold_the_restart_up(home: Path, pg_bin: Binaries) -> None:
+    """It computes, so it does not see that its postmaster is gone, and it keeps the shared memory."""
+    async with Embedded(home / "data", throwaway=True, pg_bin=pg_bin) as pg:
+        busy, admin = await asyncpg.connect(pg.dsn), await asyncpg.connect(pg.dsn)
+        working = asyncio.create_task(busy.execute("do $$ begin loop perform 1; end loop; end $$"))
+        active = "select count(*) from pg_stat_activity where pid = $1 and state = 'active'"
+        while not await admin.fetchval(active, busy.get_server_pid()):
+            await asyncio.sleep(0)
+        before = pg.pid
+        pg.kill()
+        await asyncio.to_thread(pg.wait_ready, not_pid=before, seconds=10)
+        with pytest.raises((asyncpg.PostgresError, ConnectionError)):
+            await working
+        keep(pg, 1)
+        for conn in (busy, admin):
+            conn.terminate()
 
 
 def test_stop_during_a_restart_ends_it(home: Path, newest: Binaries) -> None:
