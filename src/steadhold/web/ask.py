@@ -38,7 +38,7 @@ class Request:
     """One request, parsed as far as all rooms have in common.
 
     `params` are the decoded path parameters, `headers` have lower-case names, `operation` is the inner
-    value of `Idempotency-Key`, `fresh` an id made for this request (a UUIDv7) for what it may create;
+    value of `Idempotency-Key`, `fresh` an id for what a POST may create (a UUIDv7; else "");
     `path` is the address as it was sent, without its query. `permits(scope, name)` tells whether the key may do
     this too, to a name or (None) to anything at all: a route's own scope has been tested before.
     """

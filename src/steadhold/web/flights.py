@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from steadhold.kit import limits
@@ -28,15 +26,15 @@ class Flights:
     def __len__(self) -> int:
         return len(self._flying)
 
-    @contextmanager
-    def flying(self, began: float) -> Iterator[Flight]:
-        """Count a request of the current task."""
-        flight = Flight(asyncio.current_task(), began)
+    def begin(self, now: float) -> Flight:
+        """Count a request of the current task, until `end`."""
+        flight = Flight(asyncio.current_task(), now)
         self._flying[flight] = None
-        try:
-            yield flight
-        finally:
-            del self._flying[flight]
+        return flight
+
+    def end(self, flight: Flight) -> None:
+        """The request was answered."""
+        del self._flying[flight]
 
     def end_overdue(self, now: float, seconds_max: float = limits.REQUEST_SECONDS_MAX) -> int:
         """End the requests that run longer than allowed; each answers that itself."""

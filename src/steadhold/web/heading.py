@@ -54,7 +54,7 @@ def refuse_repeated(head: Heading) -> None:
         stop("bad_header", f"{name} came more than once, so nobody can tell which is meant.", field=name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Guards:
     """What a request says to guard itself."""
 
@@ -64,41 +64,36 @@ class Guards:
     if_none_match: Condition
 
 
-_UNGUARDED: Final = Guards(None, (), None, None)
-
-
 def guards(route: Route, head: Heading) -> Guards:
     """Read the operation's id, fences and conditions; refuse those that this route would ignore."""
     found = head.fields
-    if not any(name in found for name in ("idempotency-key", *_GUARDS)):
-        return _UNGUARDED
     if route.method != "GET":
         for name in _GUARDS:
             if name in found and name not in route.headers:
                 stop("bad_header", f"This request takes no {name}: it would be ignored.", field=name)
     return Guards(
-        _operation(found.get("idempotency-key")),
-        _fences(found.get("fence")),
-        _condition("If-Match", found.get("if-match")),
-        _condition("If-None-Match", found.get("if-none-match")),
+        _operation(found["idempotency-key"]) if "idempotency-key" in found else None,
+        _fences(found["fence"]) if "fence" in found else (),
+        _condition("If-Match", found["if-match"]) if "if-match" in found else None,
+        _condition("If-None-Match", found["if-none-match"]) if "if-none-match" in found else None,
     )
 
 
-def _operation(text: str | None) -> str | None:
-    key = None if text is None else ids.operation_key(text)
+def _operation(text: str) -> str:
+    key = ids.operation_key(text)
     if isinstance(key, IdFault):
         stop("bad_header", f"Idempotency-Key: {key.why}", field="Idempotency-Key")
     return key
 
 
-def _fences(text: str | None) -> tuple[FenceRef, ...]:
+def _fences(text: str) -> tuple[FenceRef, ...]:
     refs = fields.fences(text)
     if isinstance(refs, FieldFault):
         stop("bad_header", refs.why, field="Fence")
     return refs
 
 
-def _condition(name: str, text: str | None) -> Condition:
+def _condition(name: str, text: str) -> Condition:
     found = fields.condition(text)
     if isinstance(found, BadTag):
         stop("bad_header", f"{name}: {found.why}", field=name)

@@ -20,6 +20,8 @@ Doors: TypeAlias = Mapping[str, Route]
 _PARAM: Final = re.compile(r"\{(\w+)(?::(uuid|path))?\}")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FITS: Final[dict[str, Callable[[str], object]]] = {"id": is_id, "uuid": _UUID.fullmatch}
+REMEMBERED_MAX: Final = 4_096
+REMEMBERED_BYTES_MAX: Final = 256
 _UNDECODABLE: Final = "\udcff"  # no Id, no Path, no segment of a route
 
 
@@ -36,13 +38,27 @@ class Router:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._plain: dict[bytes, Doors] = {}
         self._root = _Node()
+        self._found: dict[bytes, tuple[Doors, dict[str, str]]] = {}
         for route in routes:
             self._add(route)
 
     def find(self, raw: bytes) -> tuple[Doors, dict[str, str]] | None:
-        """The doors of an address as it was sent, and its decoded parameters; None where there is nothing."""
+        """The doors of an address as it was sent, and its decoded parameters; None where there is nothing.
+
+        What was found is remembered: nobody may change it.
+        """
         if (plain := self._plain.get(raw)) is not None:
             return plain, {}
+        if (before := self._found.get(raw)) is not None:
+            return before
+        found = self._walk(raw)
+        if found is not None and len(raw) <= REMEMBERED_BYTES_MAX:
+            if len(self._found) >= REMEMBERED_MAX:
+                self._found.clear()
+            self._found[raw] = found
+        return found
+
+    def _walk(self, raw: bytes) -> tuple[Doors, dict[str, str]] | None:
         node, params = self._root, dict[str, str]()
         parts = raw.split(b"/")
         for at in range(1, len(parts)):

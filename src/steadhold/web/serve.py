@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from steadhold.kit.ids import new_id
@@ -17,7 +17,7 @@ from steadhold.kit.plan import Call, Refusal
 from steadhold.web import body as bodies
 from steadhold.web import heading as heads
 from steadhold.web import wire
-from steadhold.web.ask import Answer, Ask, Principal, Problem, Reply, Request, Route, Stop, Wait
+from steadhold.web.ask import Answer, Ask, Headers, Principal, Problem, Reply, Request, Route, Stop, Wait
 from steadhold.web.auth import Authenticate, bearer, refuse
 from steadhold.web.body import Receive
 from steadhold.web.flights import Flight, Flights
@@ -84,11 +84,10 @@ class _Turn:
     send: Send
     method: str
     raw_path: bytes
-    id: str
     route: Route | None = None
     operation: str | None = None
     token: str = ""
-    headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    headers: Headers = ()
 
 
 class Doors:
@@ -99,13 +98,17 @@ class Doors:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
-        turn = _Turn(scope, receive, send, scope["method"], _raw_path(scope), new_id())
-        began = asyncio.get_running_loop().time()
-        with self.flights.flying(began) as flight:
+        turn = _Turn(scope, receive, send, scope["method"], _raw_path(scope))
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        flight = self.flights.begin(began)
+        try:
             answer = await self._answered(turn, flight)
             if answer is not None:
-                await wire.send(send, answer, tuple(turn.headers), base=self.above.base, head=turn.method == "HEAD")
-        self.above.on(_seen(turn, answer, asyncio.get_running_loop().time() - began))
+                await wire.send(send, answer, turn.headers, base=self.above.base, head=turn.method == "HEAD")
+        finally:
+            self.flights.end(flight)
+        self.above.on(_seen(turn, answer, loop.time() - began))
 
     async def _answered(self, turn: _Turn, flight: Flight) -> Answer | None:
         try:
@@ -160,9 +163,10 @@ class Doors:
         workspace, query = await self._workspace(route, who, query)
         heads.refuse_unknown(route, query)
         guards = heads.guards(route, head)
+        fresh = new_id() if route.method == "POST" else ""
         return Request(
             who, workspace, params, query, head.fields, body, guards.operation, guards.fences, guards.if_match,
-            guards.if_none_match, turn.id, turn.method, turn.raw_path.decode("latin-1"),
+            guards.if_none_match, fresh, turn.method, turn.raw_path.decode("latin-1"),
             functools.partial(self.above.permits, who),
         )  # fmt: skip
 
@@ -190,7 +194,7 @@ class Doors:
                 stop("key_required", "This makes something new: send an Idempotency-Key, a UUIDv7 at best.")
             return asked
         turn.operation = request.operation
-        turn.headers.append(("operation-id", request.operation))
+        turn.headers = (("operation-id", request.operation),)
         target = turn.raw_path + b"?" + turn.scope["query_string"]
         fields = head.fields
         guards = (fields.get("if-match"), fields.get("if-none-match"), fields.get("fence"))
@@ -233,9 +237,10 @@ class Doors:
         problem = self.above.trouble(error)
         if problem is not None:
             return self._known_by(turn, problem)
-        facts = {"request_id": turn.id, "method": turn.method, "route": turn.route.path if turn.route else ""}
+        request_id = new_id()
+        facts = {"request_id": request_id, "method": turn.method, "route": turn.route.path if turn.route else ""}
         self.above.alarm(error, facts)
-        return Problem("internal", _INTERNAL, {"request_id": turn.id})
+        return Problem("internal", _INTERNAL, {"request_id": request_id})
 
     def _known_by(self, turn: _Turn, problem: Problem) -> Problem:
         if problem.code != "outcome_unknown" or turn.operation is None:
