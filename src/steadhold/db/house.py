@@ -18,6 +18,8 @@ CHECK = "select incarnation, began_at, lsn from steadhold.check_house($1, $2)"
 READ = "select incarnation, began_at from steadhold.house"
 RESTORED = "select incarnation, began_at from steadhold.restored()"
 
+# The second: a transaction that began just before a promotion was over.
+STANDBY = (asyncpg.ObjectNotInPrerequisiteStateError, asyncpg.ReadOnlySQLTransactionError)
 UNREADY = (asyncpg.UndefinedTableError, asyncpg.UndefinedFunctionError, asyncpg.InvalidSchemaNameError)
 
 
@@ -46,7 +48,7 @@ class Watch:
         try:
             async with conn.transaction():  # so that a transaction pooler keeps to one backend
                 row = await conn.fetchrow(CHECK, known.incarnation if known else 0, self._lsn)
-        except asyncpg.ObjectNotInPrerequisiteStateError as error:
+        except STANDBY as error:
             raise StandbyError(
                 "This server is a standby. Name the primary, or all servers with target_session_attrs=read-write."
             ) from error
