@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from steadhold.kit import fields
 from steadhold.sdk.grammar import Mode, Room, Script, Send, Stream, flow, verb
-from steadhold.sdk.words import at, change, members, pages, read
+from steadhold.sdk.words import at, change, members, pages, put_if, read
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,7 +145,7 @@ class EntitlementsRoom(Room[Mode]):
         Raises:
             RevisionConflict. OutcomeUnknown.
         """
-        condition = {"if-none-match": "*"} if if_revision == 0 else {"if-match": fields.etag(if_revision)}
+        condition = put_if(if_revision or None)
         sent = change("PUT", at("entitlements"), entitlements, operation_id=operation_id, headers=condition)
         return read((yield sent), Entitlements)
 

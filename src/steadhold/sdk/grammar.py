@@ -69,7 +69,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Let some time pass."""
+    """Let some time pass. What a script asks for is the longest: a random part of it passes."""
 
     seconds: float
 
@@ -81,8 +81,8 @@ class Give(Generic[T]):
     item: T
 
 
-Script: TypeAlias = Generator[Send, Got, T]
-Stream: TypeAlias = Generator[Send | Give[T], Got, None]
+Script: TypeAlias = Generator[Send | Pause, Got, T]
+Stream: TypeAlias = Generator[Send | Pause | Give[T], Got, None]
 
 
 class Sync:

@@ -61,7 +61,10 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     run_at: datetime | None = None
     lease_expires_at: datetime | None = None
     server_time: datetime | None = None
-    cancel_requested: bool = False
+    cancel_requested: bool | None = None
+    outcome: str | None = None
+    retry_of: str | None = None
+    root_job_id: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -75,6 +78,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     by: str | None = None
     reason: str | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """The last failure of a job that lives on, or the one that it ended with."""
+
+    error_code: str
+    klass: str | None = msgspec.field(name="class", default=None)
+    message: str | None = None
 
 
 class Coverage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -117,12 +128,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     input_digest: str | None = None
     input_ref: str | None = None
     inputs: Any = None
-    awaits: Any = None
+    waiting: Any = None
     result_ref: str | None = None
     coverage: Coverage | None = None
     error_code: str | None = None
-    error_message: str | None = None
-    error_class: str | None = None
+    failure: Failure | None = None
     cancel_requested: Request | None = None
     effects: Sequence[Mapping[str, Any]] = ()
     progress_raw: msgspec.Raw = msgspec.field(name="progress", default=NOTHING)
@@ -138,10 +148,17 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return said_value(self.progress_raw)
 
 
+class Stage(msgspec.Struct, frozen=True):
+    """A committed stage in the index of a claim: its digest is in hexadecimal."""
+
+    stage: str
+    digest: str
+
+
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     """A job that is the claimer's, under `fence`, until `lease_expires_at` on the server's clock.
 
-    `stages` are the committed ones: name and digest.
+    `stages` are the committed ones, in the order they were committed.
     """
 
     job_id: str
@@ -151,14 +168,13 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     lease_seconds: float
     lease_expires_at: datetime
-    server_time: datetime | None = None
-    root_job_id: str | None = None
+    root_job_id: str
     configuration_revision: int = 0
     priority: int = 5
     input_ref: str | None = None
     input_digest: str | None = None
     inputs: Any = None
-    stages: Sequence[Any] = ()
+    stages: Sequence[Stage] = ()
     run_at: datetime | None = None
     deadline_at: datetime | None = None
     timeout_at: datetime | None = None
@@ -166,7 +182,6 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     correlation_id: str | None = None
     trace: str | None = None
     configuration: Any = None
-    cancel_requested: bool = False
     input_raw: msgspec.Raw = msgspec.field(name="input", default=NOTHING)
 
     @property
@@ -235,7 +250,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     """How many jobs a filter matches, and what each came to, if they were steered."""
 
     count: int = 0
-    outcomes: Sequence[Mapping[str, Any]] = ()
+    outcomes: Sequence[Item] = ()
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,8 +258,12 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     event_id: str
     type: str
-    aggregate_revision: int | None = None
-    occurred_at: datetime | None = None
+    aggregate_id: str
+    aggregate_revision: int
+    occurred_at: datetime
+    data_ref: str | None = None
+    correlation_id: str | None = None
+    causation_id: str | None = None
     raw: msgspec.Raw = msgspec.field(name="data", default=NOTHING)
 
     @property
@@ -258,4 +277,5 @@ class JobType(msgspec.Struct, frozen=True, kw_only=True):
 
     type: str
     revision: int
-    configuration: Any = None
+    changed_at: datetime
+    configuration: Mapping[str, Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -12,8 +11,7 @@ import msgspec
 
 from steadhold.kit import fields
 from steadhold.kit.exact import JsonValue
-from steadhold.sdk.errors import BadAnswer
-from steadhold.sdk.grammar import Mode, Script, Send, Stream, flow, verb
+from steadhold.sdk.grammar import Got, Mode, Script, Send, Stream, flow, verb
 from steadhold.sdk.job_shapes import (
     Cancelling,
     Checkpoint,
@@ -26,7 +24,22 @@ from steadhold.sdk.job_shapes import (
     Submission,
     Submitted,
 )
-from steadhold.sdk.words import UNSET, WAIT_SECONDS, Exact, Unset, at, change, instant, members, pages, raw_json, read
+from steadhold.sdk.words import (
+    UNSET,
+    WAIT_SECONDS,
+    Exact,
+    Unset,
+    at,
+    change,
+    if_match,
+    instant,
+    members,
+    pages,
+    put_if,
+    raw_json,
+    read,
+    verified,
+)
 from steadhold.sdk.work import Work
 
 CLOCK: Final[Callable[[], float]] = time.monotonic
@@ -136,12 +149,16 @@ class JobsRoom(Work[Mode]):
         Raises:
             NotFound: there is no such job, or it has no result of its own. BadAnswer.
         """
-        got = yield Send("GET", at("jobs", job_id, "result"))
-        told = fields.digests(got.headers.get("repr-digest"))
-        digest = hashlib.sha256(got.body).digest()
-        if isinstance(told, fields.FieldFault) or told.get("sha-256", digest) != digest:
-            raise BadAnswer(f"The result of job {job_id} that arrived is not the one that the server sent.")
-        return Exact(got.body)
+        return _exact(f"The result of job {job_id}", (yield Send("GET", at("jobs", job_id, "result"))))
+
+    @verb
+    def input(self, job_id: str) -> Script[Exact]:
+        """The inline input of a job.
+
+        Raises:
+            NotFound: there is no such job, or a reference names its input. BadAnswer.
+        """
+        return _exact(f"The input of job {job_id}", (yield Send("GET", at("jobs", job_id, "input"))))
 
     @flow
     def events(self, job_id: str) -> Stream[Event]:
@@ -163,19 +180,32 @@ class JobsRoom(Work[Mode]):
         return read((yield Send("GET", at("jobs", job_id, "checkpoints", stage))), Checkpoint)
 
     @verb
-    def cancel(self, job_id: str, *, reason: str | None = None, operation_id: str | None = None) -> Script[Cancelling]:
+    def cancel(
+        self,
+        job_id: str,
+        *,
+        reason: str | None = None,
+        if_revision: int | None = None,
+        operation_id: str | None = None,
+    ) -> Script[Cancelling]:
         """Cancel a job, or ask its worker to: `requested` may still lose to completion. Saying it again is harmless."""
         body = members(reason=reason)
-        return read((yield change("POST", at("jobs", job_id, "cancel"), body, operation_id=operation_id)), Cancelling)
+        condition = if_match(if_revision)
+        sent = change("POST", at("jobs", job_id, "cancel"), body, operation_id=operation_id, headers=condition)
+        return read((yield sent), Cancelling)
 
     @verb
-    def retry(self, job_id: str, *, operation_id: str | None = None) -> Script[Submitted]:
+    def retry(
+        self, job_id: str, *, if_revision: int | None = None, operation_id: str | None = None
+    ) -> Script[Submitted]:
         """Submit an ended job anew, with its configuration, inputs and committed checkpoints.
 
         Raises:
             JobNotEnded. KeyConflict: another job holds its `unique_key`. OutcomeUnknown.
         """
-        return read((yield change("POST", at("jobs", job_id, "retry"), {}, operation_id=operation_id)), Submitted)
+        condition = if_match(if_revision)
+        sent = change("POST", at("jobs", job_id, "retry"), {}, operation_id=operation_id, headers=condition)
+        return read((yield sent), Submitted)
 
     @verb
     def signal(
@@ -238,9 +268,14 @@ class JobsRoom(Work[Mode]):
         Raises:
             RevisionConflict. OutcomeUnknown.
         """
-        condition = {"if-none-match": "*"} if if_revision is None else {"if-match": fields.etag(if_revision)}
+        condition = put_if(if_revision)
         sent = change("PUT", at("job-types", type), configuration, operation_id=operation_id, headers=condition)
         return read((yield sent), JobType)
+
+
+def _exact(what: str, got: Got) -> Exact:
+    verified(what, got)
+    return Exact(got.body)
 
 
 def _submission(job: Submission) -> dict[str, Any]:

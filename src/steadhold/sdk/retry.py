@@ -59,8 +59,8 @@ def persist(script: Generator[Any, Got, T], patience: Patience) -> Steps[T]:
     try:
         step = next(script)
         while True:
-            if isinstance(step, Give):
-                yield step
+            if not isinstance(step, Send):
+                yield Pause(patience.chance() * step.seconds) if isinstance(step, Pause) else step
                 step = next(script)
                 continue
             try:

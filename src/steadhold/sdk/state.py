@@ -12,14 +12,14 @@ import msgspec
 from steadhold.kit import exact, fields
 from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
-from steadhold.sdk.errors import BadAnswer, NotFound, RevisionConflict
-from steadhold.sdk.grammar import Give, Got, Mode, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.errors import NotFound, RevisionConflict
+from steadhold.sdk.grammar import Give, Got, Mode, Pause, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.state_batch import Delete, Get, Item, Outcome, Put, wire
-from steadhold.sdk.words import UNSET, WAIT_SECONDS, Exact, Unset, at, change, pages, raw_json, read
+from steadhold.sdk.words import UNSET, WAIT_SECONDS, Exact, Unset, at, change, pages, put_if, raw_json, read, verified
 
 __all__ = ["Absent", "Delete", "Get", "Kept", "Name", "Outcome", "Put", "State", "StateRoom", "Written"]
 
-TRIES_MAX: Final = 16
+TRIES_MAX: Final = 32
 """How often `update` decides anew, unless told otherwise."""
 
 
@@ -151,18 +151,18 @@ class StateRoom(Room[Mode]):
             NotFound: the name holds nothing, and there is no `create`.
             RevisionConflict: others wrote first `tries_max` times. StaleFence, StorageExhausted, OutcomeUnknown.
         """
-        for left in reversed(range(tries_max)):
+        for tries in range(1, tries_max + 1):
             before = yield from _look(name)
             if isinstance(before, NotFound) and isinstance(create, Unset):
                 raise before
-            value = create if isinstance(before, NotFound) else before.value
+            value, revision = (create, None) if isinstance(before, NotFound) else (before.value, before.revision)
             raw = exact.encode(_decided(fn(value)))
             try:
-                revision = None if isinstance(before, NotFound) else before.revision
                 written = yield from _write(name, raw, revision, fences, None)
             except RevisionConflict:
-                if not left:
+                if tries == tries_max:
                     raise
+                yield Pause(0.005 * 2.0 ** min(tries, 7))
             else:
                 return _made(name, raw, written.revision)
         raise ValueError("tries_max is at least 1.")
@@ -207,10 +207,7 @@ class StateRoom(Room[Mode]):
 
 
 def _state(name: str, got: Got) -> State:
-    digest = hashlib.sha256(got.body).digest()
-    told = fields.digests(got.headers.get("repr-digest"))
-    if isinstance(told, fields.FieldFault) or told.get("sha-256", digest) != digest:
-        raise BadAnswer(f"The bytes of {name!r} that arrived are not those that the server sent.")
+    digest = verified(f"The state of {name!r}", got)
     return State(got.body, name=name, revision=got.revision, digest=digest)
 
 
@@ -245,6 +242,6 @@ def _changed(name: str, since: int | None, wait_seconds: float) -> Script[State 
 def _write(
     name: str, raw: bytes, if_revision: int | None, fences: Sequence[FenceRef], operation_id: str | None
 ) -> Script[Written]:
-    condition = {"if-none-match": "*"} if if_revision is None else {"if-match": fields.etag(if_revision)}
+    condition = put_if(if_revision)
     got = yield change("PUT", at("state", path=name), raw, operation_id=operation_id, fences=fences, headers=condition)
     return Written(name, got.revision, got.replayed)

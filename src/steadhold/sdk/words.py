@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
@@ -80,6 +81,16 @@ def change(
     return Send(method, target, said, body, identity, key, wait_seconds, give_up_seconds)
 
 
+def if_match(revision: int | None) -> dict[str, str]:
+    """The condition that a resource has a revision, if one is given."""
+    return {} if revision is None else {"if-match": fields.etag(revision)}
+
+
+def put_if(revision: int | None) -> dict[str, str]:
+    """The condition of a PUT: it replaces a revision, or creates where that is None."""
+    return if_match(revision) or {"if-none-match": "*"}
+
+
 def raw_json(value: JsonValue | Unset, raw: bytes | None) -> bytes:
     """The bytes of a JSON that came as a value or as bytes.
 
@@ -116,6 +127,19 @@ class Exact(msgspec.Struct, frozen=True):
         return exact.decode(self.raw)
 
 
+def verified(what: str, got: Got) -> bytes:
+    """The SHA-256 of an answer's bytes, once it is the one that the server sent with them.
+
+    Raises:
+        BadAnswer: it is not.
+    """
+    digest = hashlib.sha256(got.body).digest()
+    told = fields.digests(got.headers.get("repr-digest"))
+    if isinstance(told, fields.FieldFault) or told.get("sha-256", digest) != digest:
+        raise BadAnswer(f"{what} that arrived is not what the server sent: its digest differs.")
+    return digest
+
+
 def read(got: Got, into: type[T]) -> T:
     """What an answer says, as a Struct; members that it does not know are passed over.
 
@@ -125,9 +149,7 @@ def read(got: Got, into: type[T]) -> T:
     try:
         return msgspec.json.decode(got.body, type=into)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadAnswer(
-            f"The answer is no {into.__name__}: {error}. Is the server of another version?"
-        ) from error
+        raise BadAnswer(f"The answer is no {into.__name__}: {error}. Is the server of another version?") from error
 
 
 def pages(target: Callable[[str | None], str], item: type[T]) -> Stream[T]:

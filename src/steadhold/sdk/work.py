@@ -11,7 +11,7 @@ import msgspec
 from steadhold.kit.exact import JsonValue
 from steadhold.sdk.grammar import Mode, Room, Script, Send, verb
 from steadhold.sdk.job_shapes import Beat, Checkpoint, Claimed, Class, Coverage, Item, Settled
-from steadhold.sdk.words import UNSET, Unset, at, change, instant, members, raw_json, read
+from steadhold.sdk.words import UNSET, Unset, at, change, if_match, instant, members, raw_json, read
 
 
 class _Jobs(msgspec.Struct):
@@ -92,6 +92,7 @@ class Work(Room[Mode]):
         raw: bytes | None = None,
         result_ref: str | None = None,
         input_digest: str | None = None,
+        if_revision: int | None = None,
         give_up_seconds: float | None = None,
         operation_id: str | None = None,
     ) -> Script[Checkpoint]:
@@ -102,7 +103,9 @@ class Work(Room[Mode]):
         """
         body = members(fence=fence, result_ref=result_ref, input_digest=input_digest, **_json("result", result, raw))
         target = at("jobs", job_id, "checkpoints", stage)
-        return read((yield _say(target, body, operation_id, give_up_seconds, method="PUT")), Checkpoint)
+        return read(
+            (yield _say(target, body, operation_id, give_up_seconds, method="PUT", if_revision=if_revision)), Checkpoint
+        )
 
     @verb
     def complete(
@@ -115,6 +118,7 @@ class Work(Room[Mode]):
         result_ref: str | None = None,
         coverage: Coverage | None = None,
         evidence_at: datetime | None = None,
+        if_revision: int | None = None,
         give_up_seconds: float | None = None,
         operation_id: str | None = None,
     ) -> Script[Settled]:
@@ -129,7 +133,7 @@ class Work(Room[Mode]):
             state="completed", result_ref=result_ref, coverage=coverage,
             evidence_at=None if evidence_at is None else instant(evidence_at), **_json("result", result, raw),
         )  # fmt: skip
-        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id))
+        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision))
 
     @verb
     def fail(
@@ -140,19 +144,26 @@ class Work(Room[Mode]):
         message: str = "",
         *,
         klass: Class = "transient",
+        if_revision: int | None = None,
         give_up_seconds: float | None = None,
         operation_id: str | None = None,
     ) -> Script[Settled]:
         """Say that the attempt failed. `klass` decides whether there is another, and the answer says so."""
         outcome = {"state": "failed", "error_code": error_code, "message": message, "class": klass}
-        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id))
+        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision))
 
     @verb
     def confirm_cancel(
-        self, job_id: str, fence: int, *, give_up_seconds: float | None = None, operation_id: str | None = None
+        self,
+        job_id: str,
+        fence: int,
+        *,
+        if_revision: int | None = None,
+        give_up_seconds: float | None = None,
+        operation_id: str | None = None,
     ) -> Script[Settled]:
         """Say that the work stopped, as somebody asked."""
-        return (yield from _settle(job_id, fence, {"state": "cancelled"}, give_up_seconds, operation_id))
+        return (yield from _settle(job_id, fence, {"state": "cancelled"}, give_up_seconds, operation_id, if_revision))
 
     @verb
     def wait_for(
@@ -163,6 +174,7 @@ class Work(Room[Mode]):
         awaited: Mapping[str, Any],
         *,
         until: datetime | None = None,
+        if_revision: int | None = None,
         give_up_seconds: float | None = None,
         operation_id: str | None = None,
     ) -> Script[Settled]:
@@ -177,7 +189,7 @@ class Work(Room[Mode]):
         outcome = members(
             state="waiting", stage=stage, until=None if until is None else instant(until), **{"for": dict(awaited)}
         )
-        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id))
+        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision))
 
     @verb
     def release(
@@ -186,12 +198,13 @@ class Work(Room[Mode]):
         fence: int,
         *,
         after_seconds: float = 0.0,
+        if_revision: int | None = None,
         give_up_seconds: float | None = None,
         operation_id: str | None = None,
     ) -> Script[Settled]:
         """Hand a job back untouched, to be run after some seconds. Costs no attempt."""
         outcome = members(state="accepted", after_seconds=after_seconds or None)
-        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id))
+        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision))
 
     @verb
     def settle_many(
@@ -207,10 +220,18 @@ class Work(Room[Mode]):
 
 
 def _settle(
-    job_id: str, fence: int, outcome: Mapping[str, Any], give_up_seconds: float | None, operation_id: str | None
+    job_id: str,
+    fence: int,
+    outcome: Mapping[str, Any],
+    give_up_seconds: float | None,
+    operation_id: str | None,
+    if_revision: int | None,
 ) -> Script[Settled]:
     body = {"fence": fence, "outcome": outcome}
-    return read((yield _say(at("jobs", job_id, "settle"), body, operation_id, give_up_seconds)), Settled)
+    return read(
+        (yield _say(at("jobs", job_id, "settle"), body, operation_id, give_up_seconds, if_revision=if_revision)),
+        Settled,
+    )
 
 
 def _say(
@@ -221,10 +242,11 @@ def _say(
     *,
     method: str = "POST",
     wait_seconds: float = 0.0,
+    if_revision: int | None = None,
 ) -> Send:
     return change(
         method, target, body, operation_id=operation_id, identity="own", wait_seconds=wait_seconds,
-        give_up_seconds=give_up_seconds,
+        give_up_seconds=give_up_seconds, headers=if_match(if_revision),
     )  # fmt: skip
 
 
