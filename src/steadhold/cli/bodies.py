@@ -1,0 +1,57 @@
+"""JSON that a command is given: an argument, a file, or standard input. Its bytes are sent as they are."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+_NEGATIVE: Final = re.compile(r"-\d")
+
+
+class Verb(click.Command):
+    """A command one of whose arguments may be a negative number, which is no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put negative numbers behind `--`, unless there is one."""
+        if "--" not in args:
+            numbers = [arg for arg in args if _NEGATIVE.match(arg)]
+            if numbers:
+                args = [arg for arg in args if not _NEGATIVE.match(arg)] + ["--", *numbers]
+        return super().parse_args(ctx, args)
+
+
+def body(name: str, *, required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command an argument and `--file` for one JSON; `given` reads it."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        file = click.option(
+            "-f", "--file", type=click.Path(exists=True, dir_okay=False), help=f"Take {name} from a file, as it is."
+        )
+        return click.argument(name.lower(), metavar=name if required else f"[{name}]", required=False)(file(command))
+
+    return decorate
+
+
+def given(name: str, text: str | None, file: str | None) -> bytes | None:
+    """The bytes of the argument (`-`: of standard input), or of the file; None where there are neither."""
+    if text is not None and file is not None:
+        raise click.UsageError(f"Give {name} or --file, not both.")
+    if file is not None:
+        return Path(file).read_bytes()
+    if text == "-":
+        return sys.stdin.buffer.read()
+    return None if text is None else os.fsencode(text)
+
+
+def needed(name: str, text: str | None, file: str | None) -> bytes:
+    """The same where it has to be given."""
+    found = given(name, text, file)
+    if found is None:
+        raise click.UsageError(f"Give {name}: as an argument, as - for standard input, or with --file.")
+    return found

@@ -1,0 +1,43 @@
+"""The `steadhold` command and the list of what it can do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from steadhold.cli.lazy import Lazy
+
+SECTIONS: Final = {
+    "Run": {
+        "dev": ("steadhold.cli.dev:dev", "Start everything on this machine, with a database of its own."),
+        "serve": ("steadhold.cli.serve:serve", "Run a server on your database."),
+        "work": ("steadhold.cli.work:work", "Run a worker: MODULE:WORKER."),
+    },
+    "Use": {
+        "state": ("steadhold.cli.state:state", "Exact JSON under compare-and-swap."),
+        "jobs": ("steadhold.cli.jobs:jobs", "Submit, watch and steer jobs."),
+        "operations": ("steadhold.cli.operations:operations", "What became of a change whose answer was lost."),
+    },
+    "Administer": {
+        "keys": ("steadhold.cli.keys:keys", "Who may do what in a workspace."),
+        "workspaces": ("steadhold.cli.workspaces:workspaces", "Create and list workspaces."),
+        "migrate": ("steadhold.cli.migrate:migrate", "Bring a database's schema up to date."),
+        "doctor": ("steadhold.cli.doctor:doctor", "Examine a database, and say what to do."),
+        "restored": ("steadhold.cli.restored:restored", "Tell steadhold that a backup was put back."),
+        "config": ("steadhold.cli.config:config", "Show settings, and where each came from."),
+        "version": ("steadhold.cli.version:version", "Show versions."),
+    },
+}
+
+EPILOG: Final = (
+    "Commands that ask a server read STEADHOLD_URL and STEADHOLD_API_KEY. "
+    "Off a terminal they print JSON lines. Exit codes are listed in docs/cli.md."
+)
+
+
+@click.group(
+    cls=Lazy, sections=SECTIONS, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)  # fmt: skip
+def program() -> None:
+    """Durable coordination on PostgreSQL: jobs, leases, fences, exact state, a receipt for every lost answer."""

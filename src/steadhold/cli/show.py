@@ -1,0 +1,97 @@
+"""What commands print: JSON lines off a terminal, plain tables on one, exact bytes where bytes were asked for."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+import click
+import msgspec
+
+from steadhold.kit import exact
+
+CELL_CHARS_MAX: Final = 60
+
+
+class Out:
+    """Where a command's answer goes, and in which form."""
+
+    def __init__(self, form: str | None = None) -> None:
+        self.json = (form or ("table" if sys.stdout.isatty() else "json")) == "json"
+
+    def one(self, item: Any) -> None:
+        """Print one thing: a line of JSON, or a line for each member that says anything."""
+        if self.json:
+            click.echo(line(item))
+            return
+        said = {name: value for name, value in _members(item).items() if value not in (None, "", [], {})}
+        width = max(map(len, said), default=0)
+        for name, value in said.items():
+            click.echo(f"{name.ljust(width)}  {_cell(value)}")
+
+    def many(self, items: Iterable[Any], columns: Sequence[str]) -> None:
+        """Print a list: a line of JSON for each as it comes, or a table of some columns."""
+        if self.json:
+            for item in items:
+                click.echo(line(item))
+            return
+        rows = [[_short(_cell(members.get(name))) for name in columns] for members in map(_members, items)]
+        heads = [name.upper() for name in columns]
+        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+        for row in (heads, *rows):
+            click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+    def each(self, item: Any, columns: Sequence[str]) -> None:
+        """Print one of a list without an end, at once."""
+        if self.json:
+            click.echo(line(item))
+        else:
+            members = _members(item)
+            click.echo("  ".join(_short(_cell(members.get(name))) for name in columns))
+
+
+def line(item: Any) -> bytes:
+    """An item as one line of JSON. Line ends of exact JSON inside it are white space, so they become spaces."""
+    return msgspec.json.encode(item).replace(b"\n", b" ").replace(b"\r", b" ")
+
+
+def raw(data: bytes) -> None:
+    """Print bytes as they are; on a terminal the prompt begins a new line after them."""
+    click.echo(data, nl=sys.stdout.isatty() and not data.endswith(b"\n"))
+
+
+def printed(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `-o`, and `out` to print with."""
+
+    @click.option("-o", "--output", type=click.Choice(["json", "table"]), help="Default: a table on a terminal.")
+    @functools.wraps(command)
+    def asked(*args: Any, output: str | None, **named: Any) -> Any:
+        return command(*args, out=Out(output), **named)
+
+    return asked
+
+
+def _members(item: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", exact.decode(line(item)))
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return value.replace("\n", " ")
+        case list() if all(isinstance(item, str) for item in cast("list[object]", value)):
+            return " ".join(cast("list[str]", value))
+        case list() | dict():
+            return exact.encode(cast("Any", value)).decode()
+        case _:
+            return str(value)
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= CELL_CHARS_MAX else cell[: CELL_CHARS_MAX - 1] + "…"
