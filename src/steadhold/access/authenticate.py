@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from steadhold.access import plans
 from steadhold.access.model import HOUSE, Found
-from steadhold.access.scopes import allows
+from steadhold.access.scopes import allows, reach
 from steadhold.access.token import opens, parse_token
 from steadhold.play.single import Player
 from steadhold.web.ask import Principal, Problem
@@ -34,8 +34,13 @@ NO_HASH: Final = bytes(32)
 
 
 def permits(who: Principal, scope: str, name: str | None = None) -> bool:
-    """Whether a key may do this to a name; without one, whether it may to anything at all."""
+    """Whether a key may do this to a name, or without one to everything."""
     return allows(who.kind, who.scopes, scope, name)
+
+
+def reaches(who: Principal, scope: str) -> bool:
+    """Whether a key may do this to anything at all: for doors that narrow what they show to what is in scope."""
+    return not scope or bool(reach(who.kind, who.scopes, scope))
 
 
 @dataclass(slots=True)

@@ -89,6 +89,5 @@ def reach(kind: Kind, scopes: tuple[str, ...], wanted: str) -> tuple[str, ...]:
 
 
 def allows(kind: Kind, scopes: tuple[str, ...], wanted: str, name: str | None = None) -> bool:
-    """Whether scopes allow `wanted` on a name; without one, whether they allow it on anything at all."""
-    prefixes = reach(kind, scopes, wanted) if wanted else ("",)
-    return bool(prefixes) if name is None else any(under(name, prefix) for prefix in prefixes)
+    """Whether scopes allow `wanted` on a name, or without one on everything: a prefix does not."""
+    return not wanted or any(under(name or "", prefix) for prefix in reach(kind, scopes, wanted))
