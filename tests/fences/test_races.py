@@ -141,6 +141,7 @@ def test_a_new_holder_has_the_whole_length_from_its_grant(explore):
 
     def give_up(scene):
         yield from fences.grant(scene.workspace, [Wanted(LOCK, "gone", 60)])
+        yield from fences.look(scene.workspace, LOCK)
         raise ConnectionError
 
     def take_and_read_the_clock(scene):
