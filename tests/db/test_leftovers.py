@@ -25,7 +25,7 @@ from tests.db.kept import keep, rows
 def await_end(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         end = os.pidfd_open(pid)
-        assert select.select([end], [], [], 60)[0], f"process {pid} did not end"
+        assert select.select([end], [], [], 20)[0], f"process {pid} did not end"
         os.close(end)
 
 

@@ -82,6 +82,25 @@ async def test_a_crash_at_any_statement_leaves_whole_files(empty: str, statement
     assert (await migrate(empty, known=BOTH)).applied == (SECOND,)
 
 
+CRASH_AT_THE_RECORD = """
+create function public.crash() returns trigger language plpgsql as
+$$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$;
+create trigger crash before insert on steadhold.migrations for each row execute function public.crash();
+"""
+
+
+async def test_a_crash_before_a_file_is_recorded_takes_the_file_along(empty: str) -> None:
+    await migrate(empty, known=(FIRST,))
+    conn = await asyncpg.connect(empty)
+    await conn.execute(CRASH_AT_THE_RECORD)
+    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, ConnectionError)):
+        await migrate(empty, known=BOTH)
+    assert await conn.fetch("select * from steadhold.b") == []
+    await conn.execute("drop function public.crash cascade")
+    await conn.close()
+    assert (await migrate(empty, known=BOTH)).applied == (SECOND,)
+
+
 async def test_a_changed_file_is_refused(empty: str) -> None:
     await migrate(empty, known=(FIRST,))
     changed = Migration(1, "first", FIRST.sql + " -- edited")
