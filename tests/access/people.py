@@ -47,6 +47,16 @@ def by(token):
     return Actor("boss", token.key_id)
 
 
+def dumped(database):
+    """Everything that lies in the tables of a database, as text; bytes are written in hexadecimal."""
+    with database.connect() as owner:
+        tables = owner.execute(
+            "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname = 'steadhold'"
+        ).fetchall()
+        rows = [row[0] for (table,) in tables for row in owner.execute(f"select t::text from {table} t").fetchall()]
+    return "\n".join(rows)
+
+
 class Time:
     """A process's own clock, moved by hand."""
 

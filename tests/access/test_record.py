@@ -9,7 +9,7 @@ from steadhold import access
 from steadhold.access.model import Actor
 from steadhold.access.token import Token, secret_of
 from steadhold.kit.outcome import Missing
-from tests.access.people import a_token, make, trail
+from tests.access.people import a_token, dumped, make, trail
 
 
 def test_the_record_is_filtered_and_paged(conn, workspace, boss):
@@ -67,13 +67,7 @@ def test_no_secret_lies_in_any_table(database, committed, workspace):
         make(committed, workspace, by, token=second)
         fresh = Token("live", second.key_id, secret_of(b"\xfc" * 32))
         access.rotate_key(committed, workspace, second.key_id, fresh.hash, grace_seconds=60.0, by=by)
-    with database.connect() as owner:
-        tables = owner.execute(
-            "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname = 'steadhold'"
-        ).fetchall()
-        dump = "\n".join(
-            row[0] for (table,) in tables for row in owner.execute(f"select t::text from {table} t").fetchall()
-        )
+    dump = dumped(database)
     assert second.hash.hex() in dump  # the dump is whole: what is kept of a key is in it
     for token in (first, second, fresh):
         for spelt in (token.secret[:20], token.secret[:20].encode().hex(), token.text):

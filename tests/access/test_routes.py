@@ -10,6 +10,7 @@ from steadhold import access
 from steadhold.access.authenticate import Keyring, permits
 from steadhold.access.model import HOUSE
 from steadhold.access.routes import ROUTES
+from steadhold.access.token import parse_token
 from steadhold.db.pool import Pool
 from steadhold.kit.ids import new_id
 from steadhold.play.single import Single
@@ -19,7 +20,7 @@ from steadhold.web.codes import PROBLEMS
 from steadhold.web.flights import Flights
 from steadhold.web.hub import Hub
 from steadhold.web.serve import Above, Doors
-from tests.access.people import a_name, a_token
+from tests.access.people import a_name, a_token, dumped
 from tests.web.toy import Client
 
 KEY = {"subject": "robot", "kind": "service", "scopes": ["state:read"]}
@@ -99,6 +100,19 @@ async def test_a_key_is_shown_once(house, boss):
     for later in (again.body, read.body, listed.body, (await boss("GET", "/v1/audit")).body):
         assert told["key"].rpartition("_")[2][:43].encode() not in later
     assert read.json in listed.json["items"]
+
+
+async def test_no_secret_lies_in_a_receipt(house, operator, database):
+    made = await sent(operator, "POST", "/v1/workspaces", {"name": a_name()}, idempotency_key="op-receipt")
+    boss = Client(house.doors, made.json["key"])
+    key = (await sent(boss, "POST", "/v1/keys", KEY)).json
+    rotated = (await sent(boss, "POST", f"/v1/keys/{key['key_id']}/rotate", {"grace_seconds": 60})).json
+    dump = dumped(database)
+    assert b'"secret_shown":true'.hex() in dump  # the receipts are in it
+    for text in (made.json["key"], key["key"], rotated["key"]):
+        secret = parse_token(text).secret[:20]
+        assert secret not in dump
+        assert secret.encode().hex() not in dump
 
 
 async def test_a_key_needs_an_operation(boss):
