@@ -13,17 +13,11 @@ from markdown_it import MarkdownIt
 
 from steadhold.server import rooms
 from steadhold.server.capabilities import VERSION
-from steadhold.web.codes import PROBLEMS, Next
+from steadhold.web.codes import PROBLEMS
 
 _TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
 _HEADING: Final = re.compile(r"<h([2-4])>(.*?)</h\1>")
 _NO_WORD: Final = re.compile(r"[^a-z0-9_]+")
-_NEXT: Final[dict[Next, str]] = {
-    "resend": "send the same request again, under the same operation id",
-    "reread": "read, decide again, and send another request",
-    "wait": "wait, as `Retry-After` says or until something changes, and try again",
-    "stop": "sending it again changes nothing: mend the request, the key or the entitlement",
-}
 PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><link rel="stylesheet" href="{root}/docs/style.css"></head>
@@ -69,13 +63,12 @@ def llms() -> str:
 
 
 def errors(page: str) -> str:
-    """The page of errors, completed by a section for each code."""
-    sections = [
-        f"## {code}\n\n{kind.title}. Status {kind.status}, next: `{kind.next}` ({_NEXT[kind.next]}).\n"
-        for code, kind in sorted(PROBLEMS.items())
-        if f"\n## {code}\n" not in page
-    ]
-    return "\n".join([page.rstrip() + "\n", *sections])
+    """The page of errors, with the facts of each code under its heading, and a section for codes without one."""
+    for code, kind in sorted(PROBLEMS.items()):
+        facts = f"\n## {code}\n\n{kind.title}. Status {kind.status}, `next` is `{kind.next}`.\n"
+        heading = f"\n## {code}\n"
+        page = page.replace(heading, facts) if heading in page else page.rstrip() + "\n" + facts
+    return page
 
 
 def render(markdown: str, name: str, root: str = "") -> str:

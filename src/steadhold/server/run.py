@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import uvicorn
 
+from steadhold.server import logs
 from steadhold.server.app import App
 from steadhold.server.protocol import Connection, end_slow
 from steadhold.server.settings import Settings
@@ -179,6 +180,7 @@ def _unlisten(settings: Settings, listener: socket.socket) -> None:
 
 def run(settings: Settings, ready: Callable[[App, str], Any] = lambda _app, _url: None) -> None:
     """Serve in this thread until a signal. Raises ListenError or a DatabaseError, whose messages say what to do."""
+    logs.configure(settings.log_format)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(serve(settings, ready))
 

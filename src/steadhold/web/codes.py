@@ -36,7 +36,6 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "unknown_parameter": Kind(400, "stop", "The query names a parameter that is not known here"),
     "unexpected_body": Kind(400, "stop", "This request takes no body"),
     "truncated_body": Kind(400, "resend", "The body ended early"),
-    "digest_mismatch": Kind(400, "resend", "The body is not the one whose digest was sent"),
     "key_required": Kind(400, "stop", "An operation id is missing"),
     "workspace_required": Kind(400, "stop", "An operator's key must name a workspace"),
     "method_not_allowed": Kind(405, "stop", "The resource does not know this method"),
@@ -45,7 +44,6 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "uri_too_long": Kind(414, "stop", "The address is longer than allowed"),
     "unsupported_media_type": Kind(415, "stop", "The body's type is not one that is taken here"),
     "unsupported_coding": Kind(415, "stop", "Bodies are taken without content coding"),
-    "range_not_satisfiable": Kind(416, "stop", "The range lies outside of the bytes"),
     "misdirected_request": Kind(421, "stop", "This server does not answer for this host"),
     "headers_too_large": Kind(431, "stop", "The header fields are larger than allowed"),
     # --- who asks ---

@@ -52,7 +52,7 @@ class Hub:
         self.stopping = False
 
     def __len__(self) -> int:
-        return len(self._hints)
+        return len({hint for hints in self._waiters.values() for hint in hints})
 
     @contextmanager
     def waiting(self, keys: Iterable[Key], *, alone: bool) -> Iterator[Hint]:

@@ -1,0 +1,34 @@
+"""One line per event on standard error, ours and uvicorn's, in one form."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Final
+
+import structlog
+from structlog.typing import Processor
+
+_SHARED: Final[list[Processor]] = [
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+]
+
+
+def configure(form: str) -> None:
+    """Write log lines as `json`, or as `text` for people. Process-wide: for a program, not for a library."""
+    json = structlog.processors.JSONRenderer()
+    render: Processor = json if form == "json" else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    structlog.configure(
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
