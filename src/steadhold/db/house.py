@@ -46,8 +46,7 @@ class Watch:
         """
         known = self.house
         try:
-            async with conn.transaction():  # so that a transaction pooler keeps to one backend
-                row = await conn.fetchrow(CHECK, known.incarnation if known else 0, self._lsn)
+            row = await conn.fetchrow(CHECK, known.incarnation if known else 0, self._lsn)
         except STANDBY as error:
             raise StandbyError(
                 "This server is a standby. Name the primary, or all servers with target_session_attrs=read-write."
