@@ -9,7 +9,7 @@ from typing import assert_never
 from steadhold.kit import fields, limits
 from steadhold.kit.page import page
 from steadhold.state import model, plans
-from steadhold.state.batch import outcomes_of, puts_and_gets
+from steadhold.state.batches import outcomes_of, puts_and_gets
 from steadhold.state.wire import BatchBody, BatchReply, EntryItem, RevisionItem, WrittenReply
 from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Headers, Problem, Reply, Request, Route, Wait
