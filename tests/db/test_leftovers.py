@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import textwrap
@@ -25,8 +26,11 @@ from tests.db.kept import keep, rows
 def await_end(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         end = os.pidfd_open(pid)
-        assert select.select([end], [], [], 20)[0], f"process {pid} did not end"
+        ended = select.select([end], [], [], 20)[0]
         os.close(end)
+        if not ended:
+            os.kill(pid, signal.SIGINT)  # it is ours, and a failed test should leave nothing behind
+        assert ended, f"process {pid} did not end"
 
 
 def test_a_killed_postmaster_is_reaped_and_started_again(home: Path, pg_bin: Binaries) -> None:
