@@ -129,9 +129,8 @@ async def test_what_is_told_without_a_key(app, path):
 async def test_the_database_may_go_away_and_come_back(app, call, database):
     await call("PUT", "/v1/state/a", b"[1]", if_none_match="*")
     with database.connect() as conn:
-        conn.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'steadhold' and datname = current_database()"
-        )
+        mine = "application_name = 'steadhold' and datname = current_database()"
+        conn.execute(f"select pg_terminate_backend(pid) from pg_stat_activity where {mine}".encode())
     got = [await call("GET", "/v1/state/a") for _ in range(10)]
     assert got[-1].status == 200
     assert {answer.status for answer in got} <= {200, 503}
