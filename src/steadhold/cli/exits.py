@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+OK: Final = 0
 ERROR: Final = 1
 USAGE: Final = 2
 CONFLICT: Final = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import click
 import msgspec
@@ -13,6 +13,9 @@ import msgspec
 from steadhold.kit import exact
 
 CELL_CHARS_MAX: Final = 60
+
+_WORDS: Final = {b"null": "-", b"true": "yes", b"false": "no"}
+_EMPTY: Final = (b"null", b'""', b"[]", b"{}")
 
 
 class Out:
@@ -26,7 +29,7 @@ class Out:
         if self.json:
             click.echo(line(item))
             return
-        said = {name: value for name, value in _members(item).items() if value not in (None, "", [], {})}
+        said = {name: value for name, value in _members(item).items() if value not in _EMPTY}
         width = max(map(len, said), default=0)
         for name, value in said.items():
             click.echo(f"{name.ljust(width)}  {_cell(value)}")
@@ -37,11 +40,21 @@ class Out:
             for item in items:
                 click.echo(line(item))
             return
-        rows = [[_short(_cell(members.get(name))) for name in columns] for members in map(_members, items)]
+        rows = [[_short(_cell(members.get(name, b"null"))) for name in columns] for members in map(_members, items)]
         heads = [name.upper() for name in columns]
         widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
         for row in (heads, *rows):
             click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+    def told(self, items: Sequence[Mapping[str, str]], columns: Sequence[str], says: str) -> None:
+        """Print findings: lines of JSON, or columns with a whole sentence at the end of each line."""
+        if self.json:
+            self.many(items, ())
+            return
+        widths = [max(len(item[name]) for item in items) for name in columns]
+        for item in items:
+            cells = [item[name].ljust(width) for name, width in zip(columns, widths, strict=True)]
+            click.echo("  ".join([*cells, item[says]]))
 
     def each(self, item: Any, columns: Sequence[str]) -> None:
         """Print one of a list without an end, at once."""
@@ -49,12 +62,12 @@ class Out:
             click.echo(line(item))
         else:
             members = _members(item)
-            click.echo("  ".join(_short(_cell(members.get(name))) for name in columns))
+            click.echo("  ".join(_short(_cell(members.get(name, b"null"))) for name in columns))
 
 
 def line(item: Any) -> bytes:
     """An item as one line of JSON. Line ends of exact JSON inside it are white space, so they become spaces."""
-    return msgspec.json.encode(item).replace(b"\n", b" ").replace(b"\r", b" ")
+    return msgspec.json.encode(_told(item)).replace(b"\n", b" ").replace(b"\r", b" ")
 
 
 def raw(data: bytes) -> None:
@@ -73,24 +86,28 @@ def printed(command: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-def _members(item: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", exact.decode(line(item)))
+def _told(item: Any) -> Any:
+    """An item without its members of exact JSON that are not there: they are not null, and have no bytes."""
+    if not isinstance(item, msgspec.Struct):
+        return item
+    pairs = zip(item.__struct_encode_fields__, msgspec.structs.astuple(item), strict=True)
+    return {name: value for name, value in pairs if not isinstance(value, msgspec.Raw) or bytes(value)}
 
 
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return "-"
-        case bool():
-            return "yes" if value else "no"
-        case str():
-            return value.replace("\n", " ")
-        case list() if all(isinstance(item, str) for item in cast("list[object]", value)):
-            return " ".join(cast("list[str]", value))
-        case list() | dict():
-            return exact.encode(cast("Any", value)).decode()
-        case _:
-            return str(value)
+def _members(item: Any) -> Mapping[str, bytes]:
+    return exact.members(line(item))
+
+
+def _cell(said: bytes) -> str:
+    """What a person reads of a member's JSON: numbers are shown as they came."""
+    if said[:1] == b'"':
+        return msgspec.json.decode(said, type=str).replace("\n", " ")
+    if said[:1] == b"[":
+        try:
+            return " ".join(msgspec.json.decode(said, type=list[str]))
+        except msgspec.ValidationError:
+            pass
+    return _WORDS.get(said, said.decode())
 
 
 def _short(cell: str) -> str:

@@ -1,0 +1,172 @@
+"""`steadhold jobs`: submit, read, watch and steer."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from steadhold.cli.bodies import Verb, body, given
+from steadhold.cli.connect import asks, named
+from steadhold.cli.exits import ERROR, ONGOING, Said
+from steadhold.cli.show import Out, printed, raw
+from steadhold.cli.when import moment
+
+if TYPE_CHECKING:
+    from steadhold.sdk.client import Client
+    from steadhold.sdk.jobs import Job
+
+COLUMNS: Final = ("job_id", "type", "state", "attempt", "created_at", "run_at")
+STATES: Final = ("accepted", "running", "waiting", "completed", "failed", "cancelled")
+
+
+@click.group()
+def jobs() -> None:
+    """Durable jobs: each ends exactly once, completed, failed or cancelled."""
+
+
+@jobs.command(cls=Verb)
+@click.argument("type")
+@body("INPUT", required=False)
+@click.option("--input-ref", metavar="REF", help="A reference to the input, instead of it.")
+@click.option("--priority", type=click.IntRange(0, 9), metavar="0…9", help="0 goes first. [default: 5]")
+@click.option("--run-at", type=moment, metavar="TIME", help="Not before this, as in 2026-11-29T16:00:00Z.")
+@click.option("--unique-key", metavar="ID", help="At most one live job holds it.")
+@click.option("--concurrency-key", metavar="ID", help="Jobs of one key run after each other.")
+@click.option("--deadline-seconds", type=click.FloatRange(min=0), metavar="N", help="Failed if it has not ended then.")
+@click.option("--tag", "tags", multiple=True, help="Several may be given.")
+@click.option("--correlation-id", metavar="ID")
+@click.option("--wait", is_flag=True, help="Wait until it has ended, as `jobs watch` does.")
+@named
+@printed
+@asks
+def submit(
+    client: Client, type: str, input: str | None, file: str | None, wait: bool, out: Out, **said: Any,  # noqa: FBT001
+) -> None:  # fmt: skip
+    """Admit a job of TYPE. INPUT is a JSON text, kept as the bytes it is; `-` reads standard input."""
+    submitted = client.jobs.submit(type, raw=given("INPUT", input, file), **said)
+    out.one(submitted)
+    if wait:
+        _watched(client, submitted.job_id, None, out)
+
+
+@jobs.command()
+@click.option("--state", type=click.Choice(STATES))
+@click.option("--type", metavar="TYPE")
+@click.option("--tag")
+@click.option("--unique-key", metavar="ID")
+@click.option("--created-after", type=moment, metavar="TIME")
+@click.option("--created-before", type=moment, metavar="TIME")
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Stop after so many.")
+@printed
+@asks
+def ls(client: Client, limit: int, out: Out, **which: Any) -> None:
+    """List jobs, the newest first."""
+    out.many(islice(client.jobs.list(**which), limit), COLUMNS)
+
+
+@jobs.command()
+@click.argument("job_id")
+@printed
+@asks
+def show(client: Client, job_id: str, out: Out) -> None:
+    """Show a job: everything but its input and its result."""
+    out.one(client.jobs.get(job_id))
+
+
+@jobs.command()
+@click.argument("job_id")
+@asks
+def result(client: Client, job_id: str) -> None:
+    """Write the result of a completed job to standard output, exactly as it was stored."""
+    raw(client.jobs.result(job_id).raw)
+
+
+@jobs.command()
+@click.argument("job_id")
+@asks
+def input(client: Client, job_id: str) -> None:
+    """Write the input of a job to standard output, exactly as it was stored."""
+    raw(client.jobs.input(job_id).raw)
+
+
+@jobs.command()
+@click.argument("job_id")
+@printed
+@asks
+def events(client: Client, job_id: str, out: Out) -> None:
+    """List what happened to a job, in order."""
+    out.many(client.jobs.events(job_id), ("aggregate_revision", "type", "occurred_at", "data"))
+
+
+@jobs.command()
+@click.argument("job_id")
+@printed
+@asks
+def checkpoints(client: Client, job_id: str, out: Out) -> None:
+    """List the committed stages of a job."""
+    out.many(client.jobs.checkpoints(job_id), ("stage", "fence", "committed_at", "digest"))
+
+
+@jobs.command()
+@click.argument("job_id")
+@click.option("--reason", help="A sentence for people.")
+@named
+@printed
+@asks
+def cancel(client: Client, job_id: str, reason: str | None, operation_id: str | None, out: Out) -> None:
+    """Cancel a job, or ask its worker to.
+
+    The outcome is cancelled, requested (it may still complete), or too_late. Saying it again is harmless.
+    """
+    out.one(client.jobs.cancel(job_id, reason=reason, operation_id=operation_id))
+
+
+@jobs.command()
+@click.argument("job_id")
+@named
+@printed
+@asks
+def retry(client: Client, job_id: str, operation_id: str | None, out: Out) -> None:
+    """Submit an ended job anew, with its input and its committed stages."""
+    out.one(client.jobs.retry(job_id, operation_id=operation_id))
+
+
+@jobs.command(cls=Verb)
+@click.argument("job_id")
+@click.argument("name")
+@body("DATA", required=False)
+@named
+@asks
+def signal(
+    client: Client, job_id: str, name: str, data: str | None, file: str | None, operation_id: str | None
+) -> None:  # fmt: skip
+    """Tell a job something. It is kept until the job waits for NAME."""
+    client.jobs.signal(job_id, name, raw=given("DATA", data, file), operation_id=operation_id)
+
+
+@jobs.command()
+@click.argument("job_id")
+@click.option("--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS", help="Exit code 8 after this long.")
+@printed
+@asks
+def watch(client: Client, job_id: str, seconds: float | None, out: Out) -> None:
+    """Print a job each time that it changed, until it has ended.
+
+    Exit code 0 tells that it completed, 1 that it failed or was cancelled.
+    """
+    _watched(client, job_id, seconds, out)
+
+
+def _watched(client: Client, job_id: str, seconds: float | None, out: Out) -> None:
+    from steadhold.cli.watching import changes
+
+    job: Job | None = None
+    for job in changes(client, job_id, seconds):
+        out.each(job, ("revision", "state", "attempt", "stages", "progress"))
+    if job is None or not job.ended:
+        raise Said(f"Job {job_id} has not ended within {seconds:g} s.", ONGOING)
+    if job.state != "completed":
+        why = f": {job.error_code}" if job.error_code else ""
+        raise Said(f"Job {job_id} {'was cancelled' if job.state == 'cancelled' else 'failed'}{why}.", ERROR)

@@ -1,0 +1,91 @@
+"""`steadhold keys`: who may do what in a workspace. A key is shown when it is made, and never again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steadhold.cli.connect import addressed, asks, client, named
+from steadhold.cli.database import NAMES, databased
+from steadhold.cli.show import Out, printed
+
+if TYPE_CHECKING:
+    from steadhold.sdk.client import Client
+
+
+@click.group()
+def keys() -> None:
+    """Keys name a workspace, a subject and its scopes. None can make one that may do more than itself."""
+
+
+@keys.command()
+@click.argument("subject")
+@click.option("--kind", type=click.Choice(["service", "person"]), default="service", show_default=True)
+@click.option("--scope", "scopes", multiple=True, metavar="ROOM:VERB[:PREFIX]", help="Several may be given.")
+@click.option("--expires-in-seconds", type=click.IntRange(min=1), metavar="N", help="Default: its maker's expiry.")
+@click.option("--operator", is_flag=True, help="Make an operator's key, which makes workspaces: at the database.")
+@named
+@printed
+@databased
+@addressed
+def create(
+    subject: str, kind: str, scopes: tuple[str, ...], expires_in_seconds: int | None, operator: bool,  # noqa: FBT001
+    operation_id: str | None, out: Out, **where: Any,
+) -> None:  # fmt: skip
+    """Make a key for SUBJECT and print it, this once.
+
+    With --operator it is made at the database that STEADHOLD_DATABASE_URL or --data-dir names: no key can make it.
+    """
+    at = {name: where.pop(name) for name in (*NAMES, "config")}
+    if operator:
+        from steadhold.cli.operators import operator_key
+
+        out.one(operator_key(at, subject))
+        return
+    if not scopes:
+        raise click.UsageError("Say what it may do, as in --scope state:read --scope 'state:write:orders'.")
+    with client(where["url"], where["api_key_file"], where["timeout"], where["workspace"]) as server:
+        made = server.keys.create(
+            subject, kind, scopes, expires_in_seconds=expires_in_seconds, operation_id=operation_id
+        )  # fmt: skip
+    out.one(made)
+
+
+@keys.command()
+@printed
+@asks
+def ls(client: Client, out: Out) -> None:
+    """List the keys of the workspace, without their secrets."""
+    out.many(client.keys.list(), ("key_id", "subject", "kind", "state", "scopes", "expires_at", "last_used_at"))
+
+
+@keys.command()
+@click.argument("key_id")
+@printed
+@asks
+def show(client: Client, key_id: str, out: Out) -> None:
+    """Show a key, without its secret."""
+    out.one(client.keys.get(key_id))
+
+
+@keys.command()
+@click.argument("key_id")
+@click.option("--grace-seconds", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+              help="How long the secret before it still serves.")  # fmt: skip
+@named
+@printed
+@asks
+def rotate(client: Client, key_id: str, grace_seconds: int, operation_id: str | None, out: Out) -> None:
+    """Give a key a new secret and print it, this once."""
+    out.one(client.keys.rotate(key_id, grace_seconds=grace_seconds, operation_id=operation_id))
+
+
+@keys.command()
+@click.argument("key_id")
+@named
+@printed
+@asks
+def revoke(client: Client, key_id: str, operation_id: str | None, out: Out) -> None:
+    """End a key for good, everywhere within seconds."""
+    out.one(client.keys.revoke(key_id, operation_id=operation_id))

@@ -1,0 +1,48 @@
+"""`steadhold operations`: what became of a change whose answer was lost."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from steadhold.cli.connect import asks
+from steadhold.cli.show import Out, printed
+
+if TYPE_CHECKING:
+    from steadhold.sdk.client import Client
+
+
+@click.group()
+def operations() -> None:
+    """Receipts: each change commits together with what is told of it here."""
+
+
+@operations.command()
+@click.argument("operation_id")
+@click.option("--wait", type=click.FloatRange(0, 30), default=0.0, metavar="SECONDS", help="Wait for it to commit.")
+@printed
+@asks
+def show(client: Client, operation_id: str, wait: float, out: Out) -> None:
+    """Show a receipt. Exit code 4: nothing has committed under this id, though it may still be on its way."""
+    out.one(client.operations.get(operation_id, wait_seconds=wait))
+
+
+@operations.command()
+@click.argument("operation_id")
+@printed
+@asks
+def abandon(client: Client, operation_id: str, out: Out) -> None:
+    """Make sure that an operation never takes effect, unless it has: the receipt says which."""
+    out.one(client.operations.abandon(operation_id))
+
+
+@operations.command()
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@printed
+@asks
+def ls(client: Client, limit: int | None, out: Out) -> None:
+    """List the receipts that are kept."""
+    columns = ("operation_id", "state", "kind", "status", "resource", "revision", "committed_at")
+    out.many(islice(client.operations.list(), limit), columns)
