@@ -1,6 +1,7 @@
 -- In the rank `jobs` these stand in the order of their names, admit before hold before keep: whoever needs
 -- several asks them in that order. A statement of the rank `read` that writes touches only rows that its plan
--- holds already, so it waits for nobody.
+-- holds already, so it waits for nobody. `id = any(…)` beside a join says to the planner, which may know nothing of
+-- the table yet, that a few rows are meant: otherwise it may read all jobs of the workspace.
 
 -- name: admission
 -- rank: read by type
@@ -117,7 +118,7 @@ update steadhold.jobs j set
   settled_fence = i.fence, settled_state = 3, settled_digest = i.said, slotted = false,
   result = i.result, result_ref = i.result_ref, coverage = i.coverage, evidence_at = i.evidence_at
 from i
-where j.workspace = :workspace::text and j.id = i.id and j.revision = i.held
+where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
 returning i.n, j.revision, j.run_at
 
 -- name: move
@@ -153,7 +154,7 @@ update steadhold.jobs j set
   settled_state = case when i.fence is null then j.settled_state else i.state end,
   settled_digest = case when i.fence is null then j.settled_digest else i.said end
 from i
-where j.workspace = :workspace::text and j.id = i.id and j.revision = i.held
+where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
 returning i.n, j.revision, j.run_at
 
 -- name: remembered
@@ -161,12 +162,12 @@ returning i.n, j.revision, j.run_at
 -- What the last settlement said, for an owner that asks again.
 select i.n, j.state, j.revision, j.fence, j.settled_fence, j.settled_state, j.settled_digest, j.run_at
 from unnest(:id::uuid[]) with ordinality as i(id, n)
-join steadhold.jobs j on j.workspace = :workspace::text and j.id = i.id
+join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: free
 -- rank: read by id
 delete from steadhold.job_slots s using unnest(:id::uuid[], :fence::bigint[]) with ordinality as i(id, fence, n)
-where s.workspace = :workspace::text and s.job = i.id and s.fence = i.fence
+where s.workspace = :workspace::text and s.job = any(:id::uuid[]) and s.job = i.id and s.fence = i.fence
 returning i.n, s.key
 
 -- name: policies
@@ -258,7 +259,7 @@ update steadhold.jobs j set
   leased_seconds = i.length_seconds, slotted = i.slotted,
   timeout_at = i.until + make_interval(secs => j.timeout_seconds - i.length_seconds)
 from i
-where j.workspace = :workspace::text and j.id = i.id and j.state + 0 = 0
+where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.state + 0 = 0
 returning i.n, j.revision, j.root::text, j.type, j.configuration_revision, j.attempt, j.priority, j.stages,
   j.input, j.input_ref, j.input_digest, j.inputs, j.run_at, j.deadline_at, j.timeout_at, j.evidence_not_before,
   j.correlation_id, j.trace
@@ -299,7 +300,7 @@ order by i.n
 select i.n, j.cancel_requested_at is not null,
   greatest(0.001, least(j.leased_seconds, extract(epoch from least(j.timeout_at, j.deadline_at) - steadhold.clock())::float8))
 from unnest(:id::uuid[]) with ordinality as i(id, n)
-join steadhold.jobs j on j.workspace = :workspace::text and j.id = i.id
+join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: progress
 -- rank: read by id
@@ -308,7 +309,7 @@ from (
   select distinct on (i.id) i.* from unnest(:id::uuid[], :progress::bytea[]) with ordinality as i(id, progress, n)
   order by i.id, i.n desc
 ) i
-where j.workspace = :workspace::text and j.id = i.id
+where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 returning i.n, true
 
 -- name: keep
@@ -371,7 +372,7 @@ update steadhold.jobs j set
   stages = j.stages + i.stages, lapses = case when i.stages > 0 then 0 else j.lapses end,
   revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1
 from i
-where j.workspace = :workspace::text and j.id = i.id and j.revision = i.held
+where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
 returning i.n, j.revision
 
 -- name: progressed
@@ -394,7 +395,7 @@ update steadhold.jobs j set
   cancel_requested_at = steadhold.clock(), cancel_by = i.by, cancel_reason = i.reason,
   revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1
 from i
-where j.workspace = :workspace::text and j.id = i.id and j.revision = i.held
+where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
 returning i.n, j.revision
 
 -- name: note_cancel
@@ -402,7 +403,7 @@ returning i.n, j.revision
 -- Who asked, on a job that was cancelled at once.
 update steadhold.jobs j set cancel_requested_at = steadhold.clock(), cancel_by = i.by, cancel_reason = i.reason
 from unnest(:id::uuid[], :by::text[], :reason::text[]) with ordinality as i(id, by, reason, n)
-where j.workspace = :workspace::text and j.id = i.id
+where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 returning i.n, true
 
 -- name: keep_alive
@@ -473,7 +474,7 @@ returning o.n, s.data
 -- How a job ended, for whoever waited for it. An end does not change.
 select i.n, j.state, j.result_ref, j.error_code
 from unnest(:id::uuid[]) with ordinality as i(id, n)
-join steadhold.jobs j on j.workspace = :workspace::text and j.id = i.id
+join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: overdue
 -- rank: jobs
