@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import AsyncClient, Client
-    from steadhold.sdk.errors import OutcomeUnknown, Problem
+    from steadhold.sdk.errors import OutcomeUnknown, Problem, SteadholdError, Unreachable
 
     __version__: str
 
-__all__ = ["AsyncClient", "Client", "OutcomeUnknown", "Problem", "__version__"]
+__all__ = ["AsyncClient", "Client", "OutcomeUnknown", "Problem", "SteadholdError", "Unreachable", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -134,6 +134,16 @@ def test_connections_are_kept(url, tcp):
     assert len({where for where, _, _ in tcp.seen}) == 1
 
 
+def test_a_twin_has_the_same_settings_and_its_own_connections(url, tcp):
+    with Client(url, "sh_x", workspace="acme", timeout=7) as client, client.twin() as twin:
+        client.state.get("a")
+        twin.state.get("a")
+        assert twin._timeout == 7
+    (one, _, first), (other, _, second) = tcp.seen
+    assert one != other
+    assert first == second
+
+
 # --- ending -----------------------------------------------------------------------------------
 
 

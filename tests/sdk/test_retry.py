@@ -12,6 +12,7 @@ from steadhold.sdk.errors import (
     Problem,
     QueueFull,
     RevisionConflict,
+    StaleFence,
     Unavailable,
     Unreachable,
 )
@@ -126,12 +127,13 @@ def test_a_refusal_after_a_lost_try_that_had_not_won_is_the_refusal(each_client,
     "told",
     [
         pytest.param([problem(401, "no_valid_key")], id="no key any more"),
+        pytest.param([problem(403, "missing_scope")], id="no scope to read it"),
         pytest.param([problem(410, "operation_expired")], id="too old"),
         pytest.param([httpx2.ReadTimeout] * 100, id="no answer"),
     ],
 )
 def test_a_refusal_after_a_lost_try_whose_fate_nobody_tells_is_unknown(each_client, server, told):
-    server.then(httpx2.ReadTimeout, problem(401, "no_valid_key"), *told)
+    server.then(httpx2.ReadTimeout, problem(412, "condition_false"), *told)
     with pytest.raises(OutcomeUnknown):
         each_client.state.put("a", 1, if_revision=1)
 
@@ -139,9 +141,9 @@ def test_a_refusal_after_a_lost_try_whose_fate_nobody_tells_is_unknown(each_clie
 @pytest.mark.parametrize(
     "receipt, raised",
     [
-        (COMMITTED, None),
-        (problem(404, "operation_not_committed"), Problem),
-        (problem(410, "operation_expired"), OutcomeUnknown),
+        pytest.param(COMMITTED, None, id="committed"),
+        pytest.param(problem(404, "operation_not_committed"), Problem, id="not committed"),
+        pytest.param(problem(410, "operation_expired"), OutcomeUnknown, id="too old"),
     ],
 )
 def test_a_server_that_failed_is_asked_for_the_receipt(each_client, server, receipt, raised):
@@ -158,6 +160,37 @@ def test_what_answers_for_itself_and_failed_is_unknown(each_client, server):
     with pytest.raises(OutcomeUnknown):
         each_client.jobs.complete("j", 1)
     assert len(server.requests) == 1
+
+
+EARLY = [("no_valid_key", 401), ("missing_scope", 403), ("bad_json", 400)]
+
+
+@pytest.mark.parametrize("make", ["put", "complete"])
+@pytest.mark.parametrize("code, status", EARLY)
+def test_what_is_said_before_the_operation_is_looked_for_leaves_it_unknown(each_client, server, make, code, status):
+    server.then(httpx2.ReadTimeout, problem(status, code))
+    with pytest.raises(OutcomeUnknown, match=code):
+        each_client.state.put("a", 1, if_revision=1) if make == "put" else each_client.jobs.complete("j", 1)
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "code, status",
+    [("operation_mismatch", 422), ("operation_abandoned", 409), ("operation_expired", 410), ("operation_clock", 422)],
+)
+def test_another_request_under_the_same_id_is_not_taken_for_ours(each_client, server, code, status):
+    server.then(httpx2.ReadTimeout, problem(status, code), COMMITTED)
+    with pytest.raises(Problem) as caught:
+        each_client.state.put("a", 1, if_revision=1, operation_id="x")
+    assert caught.value.code == code
+    assert len(server.requests) == 2
+
+
+def test_what_answers_for_itself_is_refused_for_good(each_client, server):
+    server.then(httpx2.ReadTimeout, problem(409, "stale_fence", subject="job:j"))
+    with pytest.raises(StaleFence) as caught:
+        each_client.jobs.complete("j", 1)
+    assert caught.value.subject == "job:j"
 
 
 def test_retry_after_is_waited_for(each_client, server, clock):

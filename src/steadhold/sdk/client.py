@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import httpx2
@@ -68,6 +67,13 @@ class _Base(Rooms[Mode]):
         """Where the server is."""
         return f"unix:{self._address.socket}" if self._address.socket else self._address.base
 
+    def twin(self) -> Self:
+        """Another client with the same settings and connections of its own."""
+        return type(self)(
+            self.url, self._address.api_key, timeout=self._timeout, workspace=self._workspace,
+            answer_bytes_max=self._bytes_max, patience=self._patience, transport=self._transport,
+        )  # fmt: skip
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
 
@@ -90,32 +96,27 @@ class _Base(Rooms[Mode]):
     def _connections(self) -> Any:
         raise NotImplementedError
 
-    def _headers(self) -> dict[str, str]:
-        from steadhold import __version__
-
-        return {
-            "authorization": f"Bearer {self._address.api_key}",
-            "accept-encoding": "identity",
-            "user-agent": f"steadhold-python/{__version__}",
-        }
-
     def _settings(self, transport: type[Any]) -> dict[str, Any]:
         """How httpx2 is set up. Without TLS no certificates are loaded; loopback heeds no proxies."""
+        from steadhold import __version__
+
         given = self._transport
         tls = self._address.base.startswith("https:")
         if given is None and self._address.loopback:
             given = transport(uds=self._address.socket, limits=_LIMITS, verify=tls)
-        common = {"headers": self._headers(), "follow_redirects": False, "limits": _LIMITS}
-        return {**common, "transport": given, "trust_env": given is None, "verify": tls}
+        headers = {
+            "authorization": f"Bearer {self._address.api_key}",
+            "accept-encoding": "identity",
+            "user-agent": f"steadhold-python/{__version__}",
+        }
+        return {"headers": headers, "limits": _LIMITS, "transport": given, "trust_env": given is None, "verify": tls}
 
     def _request(self, http: Any, send: Send) -> Any:
-        target = send.target
+        url = self._address.base + send.target
         if self._workspace is not None:
-            target += f"{'&' if '?' in target else '?'}workspace={self._workspace}"
+            url += f"{'&' if '?' in url else '?'}workspace={self._workspace}"
         timeout = httpx2.Timeout(self._timeout, read=self._timeout + send.wait_seconds)
-        return http.build_request(
-            send.method, self._address.base + target, headers=dict(send.headers), content=send.body, timeout=timeout
-        )
+        return http.build_request(send.method, url, headers=dict(send.headers), content=send.body, timeout=timeout)
 
 
 class _Body:
@@ -194,7 +195,7 @@ class Client(_Base[Sync]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _connections(self) -> httpx2.Client:
@@ -269,9 +270,7 @@ class AsyncClient(_Base[Async]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     def _connections(self) -> httpx2.AsyncClient:

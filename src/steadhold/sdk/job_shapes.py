@@ -65,6 +65,12 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str | None = None
     retry_of: str | None = None
     root_job_id: str | None = None
+    raw: msgspec.Raw = msgspec.field(name="woke", default=NOTHING)
+
+    @property
+    def woke(self) -> Any:
+        """What a wait is answered when its fact held already: the job is still running. None otherwise."""
+        return said_value(self.raw)
 
     @property
     def ok(self) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 from steadhold.kit import exact
 from steadhold.sdk.errors import BadAnswer, OutcomeUnknown, Problem, SteadholdError, Unreachable, problem_of
 from steadhold.sdk.grammar import Give, Got, Lost, Pause, Send
-from steadhold.sdk.words import at
+from steadhold.sdk.words import at, read
 
 T = TypeVar("T")
 
@@ -47,6 +47,9 @@ class Patience:
         """Seconds before the attempt after `attempt`."""
         return self.chance() * min(self.cap_seconds, self.base_seconds * 2.0 ** min(attempt - 1, 30))
 
+
+_OF_THE_ID: Final = frozenset({"operation_mismatch", "operation_abandoned", "operation_expired", "operation_clock"})
+"""Refusals that say of the id itself that this request has not taken effect under it."""
 
 Steps: TypeAlias = Generator[Send | Pause | Give[Any], Any, T]
 Fate: TypeAlias = Literal["done", "refused", "unchanged", "unknown", "failed"]
@@ -140,9 +143,11 @@ def _ended(send: Send, came: Got | Lost, *, unknown: bool) -> SteadholdError:
 
 def _refused(send: Send, problem: Problem, patience: Patience, ends_at: float, *, unknown: bool) -> Steps[Got]:
     """Raise a refusal, unless an earlier try of the same change may have won: then its receipt decides."""
-    if not unknown or send.identity == "reading" or (send.identity == "own" and problem.status < 500):
+    if not unknown or send.identity == "reading" or problem.code in _OF_THE_ID:
         raise problem
-    if send.identity == "own":
+    if send.identity == "own" and _knows(problem):
+        raise problem
+    if send.identity == "own" or not (_knows(problem) or problem.status == 500):
         raise OutcomeUnknown(send.operation_id or "", str(problem), send) from problem
     look = Send("GET", at("operations", send.operation_id or ""), give_up_seconds=max(0.0, ends_at - patience.clock()))
     try:
@@ -156,6 +161,11 @@ def _refused(send: Send, problem: Problem, patience: Patience, ends_at: float, *
     return won
 
 
+def _knows(problem: Problem) -> bool:
+    """Whether the server had looked for the operation before it refused: key, scope and syntax come first."""
+    return problem.status in {404, 409, 410, 412, 422, 429, 507} or problem.code == "not_entitled"
+
+
 class _Receipt(msgspec.Struct):
     state: str
     status: int = 200
@@ -164,7 +174,7 @@ class _Receipt(msgspec.Struct):
 
 def first_answer(known: Got) -> Got | None:
     """The answer that a receipt keeps, or None where the operation was abandoned."""
-    receipt = msgspec.json.decode(known.body, type=_Receipt)
+    receipt = read(known, _Receipt)
     if receipt.state != "committed":
         return None
     headers = {"idempotent-replayed": "true", "content-type": "application/json"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -12,6 +12,9 @@ from steadhold.kit.exact import JsonValue
 from steadhold.sdk.grammar import Mode, Room, Script, Send, verb
 from steadhold.sdk.job_shapes import Beat, Checkpoint, Claimed, Class, Coverage, Item, Settled
 from steadhold.sdk.words import UNSET, Unset, at, change, if_match, instant, members, raw_json, read
+
+Renewal: TypeAlias = tuple[str, int] | tuple[str, int, bytes | None]
+"""A lease to renew: the job's id and the fence, and the job's progress as JSON bytes where there is any to tell."""
 
 
 class _Jobs(msgspec.Struct):
@@ -72,13 +75,13 @@ class Work(Room[Mode]):
     @verb
     def heartbeat_many(
         self,
-        grants: Sequence[tuple[str, int]],
+        grants: Sequence[Renewal],
         *,
         give_up_seconds: float | None = None,
         operation_id: str | None = None,
     ) -> Script[list[Item]]:
-        """Renew many leases, given as (job id, fence), with an outcome each."""
-        body = {"items": [{"job_id": job_id, "fence": fence} for job_id, fence in grants]}
+        """Renew many leases, with an outcome each."""
+        body = {"items": [_beat(grant) for grant in grants]}
         return read((yield _say(at("jobs:heartbeat"), body, operation_id, give_up_seconds)), _Items).outcomes
 
     @verb
@@ -217,6 +220,11 @@ class Work(Room[Mode]):
         """Settle many jobs, each {"job_id", "fence", "outcome"} as on the wire, with an outcome each."""
         body = {"items": [dict(item) for item in items]}
         return read((yield _say(at("jobs:settle"), body, operation_id, give_up_seconds)), _Items).outcomes
+
+
+def _beat(grant: Renewal) -> dict[str, Any]:
+    progress = grant[2] if len(grant) == 3 else None
+    return {"job_id": grant[0], "fence": grant[1], **_json("progress", UNSET, progress)}
 
 
 def _settle(
