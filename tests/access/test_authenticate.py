@@ -9,7 +9,7 @@ import pytest
 
 from steadhold import access
 from steadhold.access import authenticate, plans
-from steadhold.access.authenticate import TRUSTED_SECONDS, Keyring, permits, reaches
+from steadhold.access.authenticate import TRUSTED_SECONDS, Keyring, permits, within
 from steadhold.access.model import HOUSE
 from steadhold.access.token import Token, key_id_of, secret_of
 from steadhold.kit.ids import new_id
@@ -31,7 +31,7 @@ async def test_a_key_tells_who_asks(here, player, workspace):
     assert permits(who, "state:read", "a/b")
     assert not permits(who, "state:read", "b")
     assert not permits(who, "state:read")
-    assert (reaches(who, "state:read"), reaches(who, "state:write")) == (True, False)
+    assert (bool(within(who, "state:read")), bool(within(who, "state:write"))) == (True, False)
 
 
 async def test_an_operators_key_belongs_to_no_workspace(here, player):

@@ -206,3 +206,17 @@ def test_hot_statements_find_their_rows_by_key(conn, workspace):
         conn.execute("deallocate p")
         assert "state_pkey" in text
         assert "Seq Scan on state" not in text
+
+
+def test_a_list_is_narrowed_to_what_is_in_reach(conn, workspace):
+    """Of the names under a prefix only those show that are under an allowed prefix, too."""
+    for name in ("a/x", "a-b", "a/y/z", "b", "c/d"):
+        put(conn, workspace, name)
+
+    def listed(prefix, *within):
+        return [entry.name for entry in state.names(conn, workspace, prefix, "", 10, within)]
+
+    assert listed("", "a", "c") == ["a/x", "a/y/z", "c/d"]
+    assert listed("a", "a/y", "c") == ["a/y/z"]
+    assert listed("a/y", "a") == ["a/y/z"]
+    assert listed("b", "a") == []

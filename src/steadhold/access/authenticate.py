@@ -38,9 +38,9 @@ def permits(who: Principal, scope: str, name: str | None = None) -> bool:
     return allows(who.kind, who.scopes, scope, name)
 
 
-def reaches(who: Principal, scope: str) -> bool:
-    """Whether a key may do this to anything at all: for doors that narrow what they show to what is in scope."""
-    return not scope or bool(reach(who.kind, who.scopes, scope))
+def within(who: Principal, scope: str) -> tuple[str, ...]:
+    """The prefixes below which a key may do this, ("",) everywhere: for doors that show only what is in scope."""
+    return reach(who.kind, who.scopes, scope)
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import structlog
 
 from steadhold import access
-from steadhold.access.authenticate import Keyring, permits
+from steadhold.access.authenticate import Keyring, permits, within
 from steadhold.db.embedded import Embedded
 from steadhold.db.folder import default_data_dir
 from steadhold.db.migrate import migrate
@@ -97,6 +97,7 @@ def _built(settings: Settings, dsn: str, pool: Pool, routes: Iterable[Route] | N
         play=player.play,
         authenticate=keyring.principal,
         permits=permits,
+        reach=within,
         receipted=functools.partial(receipted, kept_seconds=settings.retention.receipts_seconds),
         trouble=trouble,
         rate=keyring.rate,

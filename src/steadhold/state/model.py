@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from steadhold.access import StorageExhausted
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
+from steadhold.kit.paths import under
 from steadhold.kit.plan import Refusal
 
 __all__ = [
@@ -118,6 +119,13 @@ def lost(put: Put, current: int | None, *, present: bool) -> RevisionConflict | 
     if put.expected is not None and not present:
         return Missing(current)
     return RevisionConflict(current or 0)
+
+
+def narrowed(prefix: str, within: Sequence[str]) -> tuple[str, ...]:
+    """The prefixes that cover what is under `prefix` and under one of `within`; none where nothing is."""
+    if any(under(prefix, allowed) for allowed in within):
+        return (prefix,)
+    return tuple(sorted(allowed for allowed in within if under(allowed, prefix)))
 
 
 def settled(puts: Sequence[Put], outcomes: Sequence[WriteOutcome]) -> bool:

@@ -27,6 +27,7 @@ from steadhold.state.model import (
     Written,
     digest_of,
     lost,
+    narrowed,
     settled,
 )
 
@@ -91,10 +92,26 @@ def get_revision(workspace: str, name: str, revision: int) -> Plan[Stored | Miss
 
 
 @operation
-def names(workspace: str, prefix: str, after: str, limit: int) -> Plan[list[Entry]]:
-    """List names under a prefix of whole segments, in byte order, from behind `after`."""
-    low, high = bounds(prefix) if prefix else ("", "")
-    found = yield from rows(SQL.names, workspace=workspace, exact=prefix, low=low, high=high, after=after, limit=limit)
+def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[str] = ("",)) -> Plan[list[Entry]]:
+    """List names under a prefix of whole segments, in byte order, from behind `after`.
+
+    `within` are prefixes that narrow the list to the names that are under one of them, too.
+    """
+    wanted = narrowed(prefix, within)
+    if not wanted:
+        return []
+    lows, highs = zip(*[bounds(one) if one else ("", "") for one in wanted], strict=True)
+    found = yield from rows(
+        SQL.names,
+        workspace=workspace,
+        exact=list(wanted),
+        low=list(lows),
+        high=list(highs),
+        first=min(wanted),
+        last="" if "" in highs else max(highs),
+        after=after,
+        limit=limit,
+    )
     return [Entry(*row) for row in found]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from typing import assert_never
@@ -66,18 +67,20 @@ def _revision_of(outcome: model.Stored | model.Missing) -> int | None:
 
 def listing(ask: Request) -> Ask[list[model.Entry]]:
     """Names under a prefix of whole segments, in byte order."""
-    most, under = query.limit(ask), query.prefix(ask)
+    most, under, within = query.limit(ask), query.prefix(ask), ask.reach("state:read")
     after = query.cursor(ask, "state", str)
 
     def render(found: list[model.Entry]) -> Answer:
         return reply.listing(ask, page(found, most, "state", lambda entry: (entry.name,)), _entry)
 
-    return Ask(plans.names.call(ask.workspace, under, after[0] if after else "", most + 1), render)
+    call = plans.names.call(ask.workspace, under, after[0] if after else "", most + 1, within)
+    return Ask(call, render)
 
 
 def batch(ask: Request) -> Ask[model.BatchOutcome]:
     """Many writes and readings, an outcome each; what one came to changes nothing for the others."""
     items = puts_and_gets(decode.body(ask, BatchBody).items)
+    _refuse_beyond_scope(ask, items)
     names = [item.name for item in items]
 
     def render(found: model.BatchOutcome) -> Answer:
@@ -93,6 +96,13 @@ def batch(ask: Request) -> Ask[model.BatchOutcome]:
 
     touched = tuple(("state", item.name) for item in items if isinstance(item, model.Put))
     return Ask(plans.batch.call(ask.workspace, items, ask.fences), render, touches=touched)
+
+
+def _refuse_beyond_scope(ask: Request, items: Sequence[model.Put | model.Get]) -> None:
+    for item in items:
+        scope = "state:read" if isinstance(item, model.Get) else "state:write"
+        if not ask.permits(scope, item.name):
+            problem.stop("missing_scope", f"This key lacks the scope {scope} for {item.name!a}.", scope=scope)
 
 
 def refused(outcome: model.WriteOutcome) -> Problem:
@@ -226,6 +236,7 @@ ROUTES = (
         listing,
         "state:read",
         "List names",
+        narrows=True,
         query=("prefix", "limit", "cursor"),
         gives=EntryItem,
     ),
@@ -235,6 +246,7 @@ ROUTES = (
         batch,
         "state:write",
         "Read and write many names",
+        narrows=True,
         headers=("fence",),
         receipt="optional",
         body="json",

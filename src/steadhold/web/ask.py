@@ -33,6 +33,10 @@ def _nothing(_scope: str, _name: str | None) -> bool:
     return False
 
 
+def _everywhere(_scope: str) -> tuple[str, ...]:
+    return ("",)
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One request, parsed as far as all rooms have in common.
@@ -40,7 +44,8 @@ class Request:
     `params` are the decoded path parameters, `headers` have lower-case names, `operation` is the inner
     value of `Idempotency-Key`, `fresh` an id for what a POST may create (a UUIDv7; else "");
     `path` is the address as it was sent, without its query. `permits(scope, name)` tells whether the key may do
-    this too, to a name or (None) to anything at all: a route's own scope has been tested before.
+    this too, to a name or (None) to everything: a route's own scope has been tested before. `reach(scope)`
+    are the prefixes below which the key may do this, ("",) everywhere: a route that `narrows` shows no more.
     """
 
     who: Principal
@@ -57,6 +62,7 @@ class Request:
     method: str = "GET"
     path: str = ""
     permits: Callable[[str, str | None], bool] = _nothing
+    reach: Callable[[str], tuple[str, ...]] = _everywhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +146,7 @@ class Route:
     `body`: `json` is decoded by the route, `raw` are bytes of one of the types in `media`, or of any.
     `query` are the parameters that it takes, `headers` the fields that it obeys ("if-match", "fence", …): a
     write refuses a condition or fence that it would ignore. `house` says that it belongs to no workspace.
+    `narrows` lets in a key whose scope is good below some prefixes only: the handler shows no more than those.
     `takes` and `gives` are msgspec Structs for the OpenAPI document, `problems` the codes that the route may answer
     besides the common ones.
     """
@@ -161,3 +168,4 @@ class Route:
     headers: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
     house: bool = False
+    narrows: bool = False

@@ -66,6 +66,7 @@ class Above:
     permits: Callable[[Principal, str, str | None], bool]
     receipted: Callable[[Route, Request, Ask[Any], Said], Ask[Any]]
     trouble: Callable[[Exception], Problem | None]
+    reach: Callable[[Principal, str], tuple[str, ...]] = lambda _who, _scope: ("",)
     rate: Callable[[Principal], Problem | None] = lambda _: None
     known: Callable[[str], Awaitable[bool]] | None = None
     forget: Callable[[str], None] = lambda _: None
@@ -130,7 +131,7 @@ class Doors:
         who = await self.above.authenticate(turn.token) or refuse()
         route, params = self._find(turn)
         turn.route = route
-        if route.scope and not self.above.permits(who, route.scope, params.get(route.scoped) if route.scoped else None):
+        if not self._in_scope(route, who, params):
             stop("missing_scope", f"This key lacks the scope {route.scope}.", scope=route.scope)
         if (limited := self.above.rate(who)) is not None:
             return limited
@@ -142,6 +143,13 @@ class Doors:
         if isinstance(asked, (Reply, Problem)):
             return asked
         return await self._play(turn, self._receipted(turn, route, request, asked, head))
+
+    def _in_scope(self, route: Route, who: Principal, params: Mapping[str, str]) -> bool:
+        if not route.scope:
+            return True
+        if route.narrows:
+            return bool(self.above.reach(who, route.scope))
+        return self.above.permits(who, route.scope, params.get(route.scoped) if route.scoped else None)
 
     def _find(self, turn: _Turn) -> tuple[Route, dict[str, str]]:
         found = self.router.find(turn.raw_path)
@@ -167,7 +175,7 @@ class Doors:
         return Request(
             who, workspace, params, query, head.fields, body, guards.operation, guards.fences, guards.if_match,
             guards.if_none_match, fresh, turn.method, turn.raw_path.decode("latin-1"),
-            functools.partial(self.above.permits, who),
+            functools.partial(self.above.permits, who), functools.partial(self.above.reach, who),
         )  # fmt: skip
 
     async def _workspace(self, route: Route, who: Principal, query: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
