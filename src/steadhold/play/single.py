@@ -59,13 +59,18 @@ class Player(Protocol):
 
 
 def opening(workspace: str, lock_timeout_ms: int) -> str:
-    """Begin a transaction as the application's role, confined to one workspace."""
+    """Begin a transaction as the application's role, confined to one workspace.
+
+    Statements find rows by key. A plan that was made while a table was small must not go on reading all
+    of it, and compiling costs more than any of them runs.
+    """
     quoted = workspace.replace("'", "''")
     return (
         "begin isolation level read committed; select set_config('role', 'steadhold_app', true), "
         f"set_config('steadhold.workspace', '{quoted}', true), "
         f"set_config('lock_timeout', '{lock_timeout_ms}', true), "
-        "set_config('synchronous_commit', 'on', true)"
+        "set_config('synchronous_commit', 'on', true), "
+        "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
     )
 
 
