@@ -22,6 +22,7 @@ from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Single
 from steadhold.server import rooms
 from steadhold.server.health import Health
+from steadhold.server.hints import Hints
 from steadhold.server.loops import TICK_SECONDS, Announcements, Duties, forever
 from steadhold.server.receipts import receipted
 from steadhold.server.settings import Settings
@@ -36,6 +37,7 @@ log: Final = structlog.get_logger("steadhold.server")
 
 OVERDUE_SECONDS: Final = 1.0
 NOTE_SECONDS: Final = 5.0
+LISTEN_AGAIN_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -77,8 +79,11 @@ async def running(
         engine = _built(settings, dsn, pool, routes)
         if isinstance(engine.player, Lockstep):
             stack.push_async_callback(engine.player.close)
-        tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties)]
+        hints = Hints(pool, dsn, engine.hub)
+        engine.hub.tell = hints.take
+        tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties, hints)]
         stack.push_async_callback(_ended, engine.hub, tasks)
+        stack.callback(hints.stop)
         yield engine
 
 
@@ -127,10 +132,12 @@ def _gauges(engine: Engine) -> dict[str, float]:
     }
 
 
-def _loops(settings: Settings, engine: Engine, duties: Iterable[Duty] | None) -> list[Any]:
+def _loops(settings: Settings, engine: Engine, duties: Iterable[Duty] | None, hints: Hints) -> list[Any]:
     once: dict[str, tuple[Callable[[], Awaitable[None]], float]] = {
         "overdue": (functools.partial(_end_overdue, engine.flights), OVERDUE_SECONDS),
         "keys": (engine.keyring.note, NOTE_SECONDS),
+        "hints told": (hints.send, 0.0),
+        "hints heard": (hints.hear, LISTEN_AGAIN_SECONDS),
     }
     if settings.background:
         done = Duties(

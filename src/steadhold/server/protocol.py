@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import Counter
 from typing import Any, ClassVar, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from steadhold.kit import limits
+from steadhold.server.cork import corked
 from steadhold.web.ask import Problem
 from steadhold.web.problem import MEDIA_TYPE, PROBLEMS, encode
 
@@ -86,6 +88,9 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
         self.in_body = False
         self.arriving_since = None
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        super()._start_asgi_task(cycle, functools.partial(corked, cycle, app))
 
     def send_400_response(self, msg: str) -> None:
         """Answer what the parser would not take, or what was refused while it arrived."""

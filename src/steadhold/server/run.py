@@ -88,13 +88,21 @@ def listen(settings: Settings) -> socket.socket:
         family, kind, _, _, address = socket.getaddrinfo(
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        return _bound(family, kind, address)
     except OSError as error:
         raise ListenError(
             f"Cannot listen on {where}: {error.strerror}. Choose another with --host or --port."
         ) from error
+
+
+def _bound(family: int, kind: int, address: Any) -> socket.socket:
+    listener = socket.socket(family, kind)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 

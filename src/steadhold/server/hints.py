@@ -1,0 +1,67 @@
+"""Between processes: which types of jobs became claimable. A hint that is lost costs a poll, never a job.
+
+It is sent after the commit, on a connection of our own, never from a user's transaction: many that happen while
+one is being sent go together. Workers on PostgreSQL listen to the same channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import asyncpg
+
+from steadhold.db.pool import Pool
+from steadhold.web.hub import Hub, Key
+
+CHANNEL: Final = "steadhold_jobs"
+TELL: Final = "select pg_notify($1, payload) from unnest($2::text[]) as payload"
+
+
+class Hints:
+    """Tells the other processes what this one's waiters are told, and tells its waiters what the others say."""
+
+    def __init__(self, pool: Pool, dsn: str, hub: Hub) -> None:
+        self._pool, self._dsn, self._hub = pool, dsn, hub
+        self._pending: dict[str, None] = {}
+        self._some = asyncio.Event()
+        self._over = asyncio.Event()
+
+    def take(self, key: Key) -> None:
+        """Remember to tell the others, if it is for them: `key` is (workspace, "jobs", type)."""
+        if len(key) == 3 and key[1] == "jobs":  # noqa: PLR2004 - as said
+            self._pending[f"{key[0]} {key[2]}"] = None
+            self._some.set()
+
+    async def send(self) -> None:
+        """Wait until there is something to tell, and tell all of it."""
+        await self._some.wait()
+        self._some.clear()
+        payloads, self._pending = list(self._pending), {}
+        if payloads and not self._over.is_set():
+            async with self._pool.connection() as conn:
+                await conn.execute(TELL, CHANNEL, payloads)
+
+    async def hear(self) -> None:
+        """Listen until the connection ends, or the server stops."""
+        conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "steadhold hints"})
+        try:
+            conn.add_termination_listener(self._ended)
+            await conn.add_listener(CHANNEL, self._heard)
+            await self._over.wait()
+        finally:
+            conn.terminate()
+            if not self._hub.stopping:
+                self._over.clear()
+
+    def stop(self) -> None:
+        """Let both loops end."""
+        self._over.set()
+        self._some.set()
+
+    def _ended(self, _conn: Any) -> None:
+        self._over.set()
+
+    def _heard(self, _conn: Any, _pid: int, _channel: str, payload: object) -> None:
+        workspace, _, type_ = str(payload).partition(" ")
+        self._hub.wake((workspace, "jobs", type_))
