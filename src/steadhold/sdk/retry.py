@@ -151,7 +151,7 @@ def _refused(send: Send, problem: Problem, patience: Patience, ends_at: float, *
         raise OutcomeUnknown(send.operation_id or "", str(problem), send) from problem
     look = Send("GET", at("operations", send.operation_id or ""), give_up_seconds=max(0.0, ends_at - patience.clock()))
     try:
-        won = first_answer((yield from insist(look, patience)))
+        won = _first_answer((yield from insist(look, patience)))
     except SteadholdError as error:
         if isinstance(error, Problem) and error.status == 404:
             raise problem from error
@@ -172,7 +172,7 @@ class _Receipt(msgspec.Struct):
     revision: int | None = None
 
 
-def first_answer(known: Got) -> Got | None:
+def _first_answer(known: Got) -> Got | None:
     """The answer that a receipt keeps, or None where the operation was abandoned."""
     receipt = read(known, _Receipt)
     if receipt.state != "committed":
