@@ -24,12 +24,12 @@ class Hints:
     def __init__(self, pool: Pool, dsn: str, hub: Hub) -> None:
         self._pool, self._dsn, self._hub = pool, dsn, hub
         self._pending: dict[str, None] = {}
-        self._some = asyncio.Event()
-        self._over = asyncio.Event()
+        self._some, self._ended = asyncio.Event(), asyncio.Event()
+        self._stopping = False
 
     def take(self, key: Key) -> None:
         """Remember to tell the others, if it is for them: `key` is (workspace, "jobs", type)."""
-        if len(key) == 3 and key[1] == "jobs":  # noqa: PLR2004 - as said
+        if len(key) == 3 and key[1] == "jobs":
             self._pending[f"{key[0]} {key[2]}"] = None
             self._some.set()
 
@@ -38,29 +38,27 @@ class Hints:
         await self._some.wait()
         self._some.clear()
         payloads, self._pending = list(self._pending), {}
-        if payloads and not self._over.is_set():
+        if payloads and not self._stopping:
             async with self._pool.connection() as conn:
                 await conn.execute(TELL, CHANNEL, payloads)
 
     async def hear(self) -> None:
         """Listen until the connection ends, or the server stops."""
+        self._ended.clear()
         conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "steadhold hints"})
         try:
-            conn.add_termination_listener(self._ended)
+            conn.add_termination_listener(lambda _: self._ended.set())
             await conn.add_listener(CHANNEL, self._heard)
-            await self._over.wait()
+            if not self._stopping:
+                await self._ended.wait()
         finally:
             conn.terminate()
-            if not self._hub.stopping:
-                self._over.clear()
 
     def stop(self) -> None:
         """Let both loops end."""
-        self._over.set()
+        self._stopping = True
+        self._ended.set()
         self._some.set()
-
-    def _ended(self, _conn: Any) -> None:
-        self._over.set()
 
     def _heard(self, _conn: Any, _pid: int, _channel: str, payload: object) -> None:
         workspace, _, type_ = str(payload).partition(" ")

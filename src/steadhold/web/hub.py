@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -47,6 +47,7 @@ class Hub:
     """The waiters of this process, by topic."""
 
     def __init__(self) -> None:
+        self.tell: Callable[[Key], None] = lambda _: None  # set by whoever carries hints to other processes
         self._waiters: dict[Key, dict[Hint, None]] = {}
         self._hints: set[Hint] = set()
         self.stopping = False
@@ -73,7 +74,12 @@ class Hub:
                     del self._waiters[key]
 
     def touch(self, key: Key) -> None:
-        """Something happened: wake all its waiters, but of those who wait alone only the first that sleeps."""
+        """Something happened here: wake its waiters, in other processes too."""
+        self.wake(key)
+        self.tell(key)
+
+    def wake(self, key: Key) -> None:
+        """Wake all waiters of this process, but of those who wait alone only the first that sleeps."""
         alone_woken = False
         for hint in self._waiters.get(key, ()):
             if hint.alone and (alone_woken or hint.woken):

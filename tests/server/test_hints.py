@@ -1,0 +1,46 @@
+"""What becomes claimable in one process wakes waiters in another, after the commit, by a hint alone."""
+
+from __future__ import annotations
+
+import asyncio
+
+from steadhold.db.pool import Pool
+from steadhold.server.hints import Hints
+from steadhold.web.hub import Hub
+
+
+class Heard(Hub):
+    """A hub that writes down what wakes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.keys: asyncio.Queue = asyncio.Queue()
+
+    def wake(self, key):
+        self.keys.put_nowait(key)
+
+
+async def listening(conn):
+    """Whether somebody listens on this server."""
+    asked = "select count(*) from pg_stat_activity where application_name = 'steadhold hints' and query ilike 'listen%'"
+    return await conn.fetchval(asked)
+
+
+async def test_a_touch_here_wakes_a_waiter_there(fresh_database, workspace):
+    """Two hubs on one database: the second hears of jobs that the first was told of, and of nothing else."""
+    dsn = fresh_database.dsn
+    async with Pool(dsn, size=2) as pool, asyncio.timeout(30):
+        here, there = Hub(), Heard()
+        told, heard = Hints(pool, dsn, here), Hints(pool, dsn, there)
+        here.tell = told.take
+        task = asyncio.ensure_future(heard.hear())
+        async with pool.connection() as conn:
+            while not await listening(conn):
+                await asyncio.sleep(0)
+        here.touch((workspace, "state", "n"))
+        here.touch((workspace, "jobs", "mail"))
+        await told.send()
+        assert await there.keys.get() == (workspace, "jobs", "mail")
+        assert there.keys.empty()
+        heard.stop()
+        await task
