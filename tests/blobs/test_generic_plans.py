@@ -15,10 +15,10 @@ def crowded(database, workspace):
     with database.connect() as conn, conn.transaction(force_rollback=True):
         digests = "select %s as workspace, sha256(n::text::bytea) as digest from generate_series(1, 5000) n"
         conn.execute(
-            f"insert into steadhold.blobs (workspace, digest, bytes) select *, 'x' from ({digests})", [workspace]
+            f"insert into steadhold.blobs (workspace, digest, bytes) select *, 'x' from ({digests}) d", [workspace]
         )
         conn.execute(
-            f"insert into steadhold.pins (workspace, owner, digest) select workspace, 'job:1', digest from ({digests})",
+            f"insert into steadhold.pins (workspace, owner, digest) select workspace, 'job:1', digest from ({digests}) d",
             [workspace],
         )
         conn.execute(f"insert into steadhold.unpinned {digests}", [workspace])

@@ -13,8 +13,9 @@ EVENT = "aggregate_id, aggregate_revision, type, event_id, schema_version, data_
 
 @pytest.fixture
 def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
+    """A transaction, rolled back, in which one workspace is large and most are small."""
     with database.connect() as conn, conn.transaction(force_rollback=True):
+        place = "case when n > 5000 then 'w' || n else %s end"
         for columns, values in {
             f"events (workspace, {EVENT})": ("'a' || n, 1, 't', 'e' || n, 1, 'r', steadhold.clock()"),
             "aggregates (workspace, aggregate_id, revision)": "'a' || n, 1",
@@ -24,7 +25,7 @@ def crowded(database, workspace):
             ),
         }.items():
             conn.execute(
-                f"insert into steadhold.{columns} select %s, {values} from generate_series(1, 5000) n", [workspace]
+                f"insert into steadhold.{columns} select {place}, {values} from generate_series(1, 9000) n", [workspace]
             )
         conn.execute("analyze steadhold.events, steadhold.aggregates, steadhold.heads, steadhold.waits")
         conn.execute(opening(workspace, 5_000).partition(";")[2].encode())

@@ -11,12 +11,12 @@ from tests.operations.generic_plan import walks
 
 @pytest.fixture
 def crowded(database, workspace):
-    """A transaction, rolled back, in which the table holds so much that a scan would never do."""
+    """A transaction, rolled back, in which one workspace is large and most are small."""
     with database.connect() as conn, conn.transaction(force_rollback=True):
         conn.execute(
             "insert into steadhold.grants (workspace, subject, fence, holder, key, length_seconds, until, check_at)"
-            " select %s, 'job:' || n, 1, 'a', 'k' || n, 60, steadhold.clock() + n * interval '1 s',"
-            " steadhold.clock() + n * interval '1 s' from generate_series(1, 5000) n",
+            " select case when n > 5000 then 'w' || n else %s end, 'job:' || n, 1, 'a', 'k' || n, 60,"
+            " steadhold.clock() + n * interval '1 s', steadhold.clock() + n * interval '1 s' from generate_series(1, 9000) n",
             [workspace],
         )
         conn.execute("analyze steadhold.grants")

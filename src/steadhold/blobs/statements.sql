@@ -16,7 +16,7 @@ with i as materialized (
   select * from unnest(:digest::bytea[], :owner::text[]) with ordinality as i(digest, owner, n)
 ), locked as materialized (
   select b.digest from steadhold.blobs b
-  where b.workspace = :workspace::text and b.chunk = 0 and b.digest in (select i.digest from i)
+  where b.workspace = :workspace::text and b.chunk = 0 and b.digest = any(:digest::bytea[])
   order by b.digest for key share
 ), pinned as (
   insert into steadhold.pins as p (workspace, owner, digest)
@@ -35,7 +35,8 @@ with i as materialized (
   select * from unnest(:digest::bytea[], :owner::text[]) with ordinality as i(digest, owner, n)
 ), gone as (
   delete from steadhold.pins p using i
-  where p.workspace = :workspace::text and p.owner = i.owner and p.digest = i.digest
+  where p.workspace = :workspace::text and p.digest = any(:digest::bytea[])
+    and p.owner = i.owner and p.digest = i.digest
   returning i.n, p.digest
 ), named as (
   insert into steadhold.unpinned as u (workspace, digest)
@@ -52,7 +53,7 @@ select p.digest from steadhold.pins p where p.workspace = :workspace::text and p
 -- rank: read by digest
 select i.n, b.bytes
 from unnest(:digest::bytea[]) with ordinality as i(digest, n)
-join steadhold.blobs b on b.workspace = :workspace::text and b.digest = i.digest
+join steadhold.blobs b on b.workspace = :workspace::text and b.digest = any(:digest::bytea[]) and b.digest = i.digest
 order by i.n, b.chunk
 
 -- name: suspects

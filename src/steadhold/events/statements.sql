@@ -15,7 +15,8 @@ order by n
 -- rank: read by event_id
 select i.n, e.aggregate_id, e.aggregate_revision
 from unnest(:event_id::text[]) with ordinality as i(event_id, n)
-join steadhold.events e on e.workspace = :workspace::text and e.event_id = i.event_id
+join steadhold.events e on e.workspace = :workspace::text and e.event_id = any(:event_id::text[])
+  and e.event_id = i.event_id
 
 -- name: history
 -- rank: read
@@ -58,7 +59,7 @@ with i as materialized (
 ), made as (
   insert into steadhold.aggregates as a (workspace, aggregate_id, aggregate_type, state, owner, revision)
   select :workspace::text, aggregate_id, aggregate_type, state, owner,
-    ((select h.incarnation from steadhold.house h) << 32) + count
+    ((select h.incarnation from steadhold.house h where h.single) << 32) + count
   from first order by aggregate_id
   on conflict (workspace, aggregate_id) do nothing
   returning a.aggregate_id, a.revision
@@ -74,7 +75,7 @@ with i as materialized (
     with ordinality as i(aggregate_id, expected, from_state, state, owner, count, n)
 ), locked as materialized (
   select a.aggregate_id, a.revision, a.state, a.owner from steadhold.aggregates a
-  where a.workspace = :workspace::text and a.aggregate_id in (select i.aggregate_id from i)
+  where a.workspace = :workspace::text and a.aggregate_id = any(:aggregate_id::text[])
   order by a.aggregate_id for no key update
 ), fit as materialized (
   select distinct on (i.aggregate_id) i.* from i join locked l on l.aggregate_id = i.aggregate_id
@@ -82,9 +83,10 @@ with i as materialized (
   order by i.aggregate_id, i.n
 ), moved as (
   update steadhold.aggregates a set
-    revision = greatest(a.revision, (select h.incarnation from steadhold.house h) << 32) + fit.count,
+    revision = greatest(a.revision, (select h.incarnation from steadhold.house h where h.single) << 32) + fit.count,
     state = coalesce(fit.state, a.state)
-  from fit where a.workspace = :workspace::text and a.aggregate_id = fit.aggregate_id
+  from fit where a.workspace = :workspace::text and a.aggregate_id = any(:aggregate_id::text[])
+    and a.aggregate_id = fit.aggregate_id
   returning fit.n, a.revision
 )
 select n, revision from moved
@@ -93,7 +95,8 @@ select n, revision from moved
 -- rank: read by aggregate_id
 select i.n, a.aggregate_id, a.aggregate_type, a.revision, a.state, a.owner
 from unnest(:aggregate_id::text[]) with ordinality as i(aggregate_id, n)
-join steadhold.aggregates a on a.workspace = :workspace::text and a.aggregate_id = i.aggregate_id
+join steadhold.aggregates a on a.workspace = :workspace::text and a.aggregate_id = any(:aggregate_id::text[])
+  and a.aggregate_id = i.aggregate_id
 
 -- name: move
 -- rank: heads by subject
@@ -118,7 +121,7 @@ with i as materialized (
   select * from unnest(:subject::text[]) with ordinality as i(subject, n)
 ), locked as materialized (
   select h.subject, h.revision, h.state, h.open, h.of from steadhold.heads h
-  where h.workspace = :workspace::text and h.subject in (select i.subject from i)
+  where h.workspace = :workspace::text and h.subject = any(:subject::text[])
   order by h.subject for share
 )
 select i.n, l.subject, l.revision, l.state, l.open, l.of from i join locked l using (subject)
@@ -132,7 +135,7 @@ from steadhold.heads h where h.workspace = :workspace::text and h.of = :of::text
 -- rank: heads by subject
 delete from steadhold.heads h
 using unnest(:subject::text[]) with ordinality as i(subject, n)
-where h.workspace = :workspace::text and h.subject = i.subject
+where h.workspace = :workspace::text and h.subject = any(:subject::text[]) and h.subject = i.subject
 
 -- name: wait
 -- rank: heads by job_id
@@ -152,7 +155,7 @@ on conflict (workspace, job_id) do update set
 with due as materialized (
   select w.job_id from steadhold.waits w
   where w.workspace = :workspace::text and not w.happened
-    and w.subject in (select * from unnest(:subject::text[]))
+    and w.subject = any(:subject::text[])
   order by w.job_id for no key update
 )
 update steadhold.waits w set happened = true, due_at = steadhold.clock()
@@ -171,12 +174,13 @@ order by w.due_at limit :limit::bigint
 with locked as materialized (
   select i.n, w.job_id, w.subject, w.stage, w.until, w.due_at, w.happened, w.what
   from (select * from unnest(:job_id::uuid[]) with ordinality as i(job_id, n)) i
-  join steadhold.waits w on w.workspace = :workspace::text and w.job_id = i.job_id
+  join steadhold.waits w on w.workspace = :workspace::text and w.job_id = any(:job_id::uuid[]) and w.job_id = i.job_id
   order by w.job_id for update of w
 ), due as materialized (
   select * from locked where due_at <= steadhold.clock()
 ), taken as (
-  delete from steadhold.waits w using due where w.workspace = :workspace::text and w.job_id = due.job_id
+  delete from steadhold.waits w using due
+  where w.workspace = :workspace::text and w.job_id = any(:job_id::uuid[]) and w.job_id = due.job_id
 )
 select n, job_id, subject, stage, until, happened, what from due
 
@@ -184,4 +188,4 @@ select n, job_id, subject, stage, until, happened, what from due
 -- rank: heads by job_id
 delete from steadhold.waits w
 using unnest(:job_id::uuid[]) with ordinality as i(job_id, n)
-where w.workspace = :workspace::text and w.job_id = i.job_id
+where w.workspace = :workspace::text and w.job_id = any(:job_id::uuid[]) and w.job_id = i.job_id

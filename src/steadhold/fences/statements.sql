@@ -1,3 +1,7 @@
+-- Beside a join with its items each statement says `= any(…)`: so PostgreSQL reaches the rows by key whatever its
+-- statistics say, and never walks a workspace. The house is one row by two sub-selects, so that it counts
+-- as one, and is read by its key: a player may forbid scans, and then a scan makes every other choice look alike.
+
 -- name: grant
 -- rank: grants by subject
 -- Grants what is free, on the clock once the row is ours. Setting `subject` to what it is makes PostgreSQL lock a row
@@ -9,14 +13,14 @@ with i as materialized (
   select * from unnest(:subject::text[], :holder::text[], :key::text[], :length_seconds::float8[])
     with ordinality as i(subject, holder, key, length_seconds, n)
 ), house as materialized (
-  select h.incarnation, h.began_at from steadhold.house h
+  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+    (select h.began_at from steadhold.house h where h.single) as began_at
+), held as materialized (
+  select g.subject from steadhold.grants g cross join house
+  where g.workspace = :workspace::text and g.subject = any(:subject::text[])
+    and steadhold.grant_end(g.until, g.fence, g.length_seconds, house.incarnation, house.began_at) > steadhold.clock()
 ), first as materialized (
-  select distinct on (subject) * from i
-  where not exists (
-    select from steadhold.grants g, house
-    where g.workspace = :workspace::text and g.subject = i.subject
-      and steadhold.grant_end(g.until, g.fence, g.length_seconds, house.incarnation, house.began_at) > steadhold.clock())
-  order by subject, n
+  select distinct on (subject) * from i where subject not in (select held.subject from held) order by subject, n
 ), taken as (
   insert into steadhold.grants as g (workspace, subject, fence, holder, key, length_seconds, until, check_at)
   select :workspace::text, subject, (house.incarnation << 32) + 1, holder, key, length_seconds, t.ends, t.ends
@@ -45,25 +49,30 @@ update steadhold.grants g set
   until = steadhold.clock() + make_interval(secs => g.length_seconds),
   check_at = steadhold.clock() + make_interval(secs => g.length_seconds)
 from unnest(:subject::text[], :fence::bigint[]) with ordinality as i(subject, fence, n)
-where g.workspace = :workspace::text and g.subject = i.subject and g.fence = i.fence
+where g.workspace = :workspace::text and g.subject = any(:subject::text[])
+  and g.subject = i.subject and g.fence = i.fence
 returning i.n, g.until
 
 -- name: look
 -- rank: read by subject
 with house as materialized (
-  select h.incarnation, h.began_at from steadhold.house h
+  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+    (select h.began_at from steadhold.house h where h.single) as began_at
 )
 select i.n, g.subject, g.fence, g.holder, g.key, g.length_seconds,
   steadhold.grant_end(g.until, g.fence, g.length_seconds, house.incarnation, house.began_at), g.released, steadhold.clock()
 from unnest(:subject::text[]) with ordinality as i(subject, n)
-join steadhold.grants g on g.workspace = :workspace::text and g.subject = i.subject
+join steadhold.grants g on g.workspace = :workspace::text and g.subject = any(:subject::text[])
+  and g.subject = i.subject
 cross join house
 
 -- name: under_key
 -- rank: read
 select g.subject, g.fence, g.holder, g.key, g.length_seconds,
   steadhold.grant_end(g.until, g.fence, g.length_seconds, h.incarnation, h.began_at), g.released, steadhold.clock()
-from steadhold.grants g cross join steadhold.house h
+from steadhold.grants g cross join (
+  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+    (select h.began_at from steadhold.house h where h.single) as began_at) h
 where g.workspace = :workspace::text and g.kind = :kind::text and g.key = :key::text
 order by g.subject
 
@@ -74,10 +83,11 @@ order by g.subject
 with i as materialized (
   select * from unnest(:subject::text[], :fence::bigint[]) with ordinality as i(subject, fence, n)
 ), house as materialized (
-  select h.incarnation, h.began_at from steadhold.house h
+  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+    (select h.began_at from steadhold.house h where h.single) as began_at
 ), locked as materialized (
   select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
-  where g.workspace = :workspace::text and g.subject in (select i.subject from i)
+  where g.workspace = :workspace::text and g.subject = any(:subject::text[])
   order by g.subject for key share
 )
 select i.n
@@ -90,10 +100,11 @@ where steadhold.grant_end(l.until, l.fence, l.length_seconds, house.incarnation,
 with i as materialized (
   select * from unnest(:subject::text[], :fence::bigint[]) with ordinality as i(subject, fence, n)
 ), house as materialized (
-  select h.incarnation, h.began_at from steadhold.house h
+  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+    (select h.began_at from steadhold.house h where h.single) as began_at
 ), locked as materialized (
   select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
-  where g.workspace = :workspace::text and g.subject in (select i.subject from i)
+  where g.workspace = :workspace::text and g.subject = any(:subject::text[])
   order by g.subject for update
 )
 select i.n
@@ -108,10 +119,11 @@ with i as materialized (
   select * from unnest(:subject::text[], :fence::bigint[], :length_seconds::float8[])
     with ordinality as i(subject, fence, length_seconds, n)
 ), house as materialized (
-  select h.incarnation, h.began_at from steadhold.house h
+  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+    (select h.began_at from steadhold.house h where h.single) as began_at
 ), locked as materialized (
   select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
-  where g.workspace = :workspace::text and g.subject in (select i.subject from i)
+  where g.workspace = :workspace::text and g.subject = any(:subject::text[])
   order by g.subject for no key update
 ), judged as materialized (
   select i.n, i.subject, coalesce(i.length_seconds, l.length_seconds) as length_seconds, steadhold.clock() as now,
@@ -124,7 +136,7 @@ with i as materialized (
     length_seconds = fit.length_seconds,
     until = fit.now + make_interval(secs => fit.length_seconds),
     check_at = least(g.check_at, fit.now + make_interval(secs => fit.length_seconds))
-  from fit where g.workspace = :workspace::text and g.subject = fit.subject
+  from fit where g.workspace = :workspace::text and g.subject = any(:subject::text[]) and g.subject = fit.subject
   returning g.subject, g.fence, g.until, fit.now
 )
 select i.n, r.until, r.now from i join renewed r on r.subject = i.subject and r.fence = i.fence
@@ -135,10 +147,11 @@ select i.n, r.until, r.now from i join renewed r on r.subject = i.subject and r.
 with i as materialized (
   select * from unnest(:subject::text[], :fence::bigint[]) with ordinality as i(subject, fence, n)
 ), house as materialized (
-  select h.incarnation, h.began_at from steadhold.house h
+  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+    (select h.began_at from steadhold.house h where h.single) as began_at
 ), locked as materialized (
   select g.subject, g.fence, g.until, g.length_seconds, g.released from steadhold.grants g
-  where g.workspace = :workspace::text and g.subject in (select i.subject from i)
+  where g.workspace = :workspace::text and g.subject = any(:subject::text[])
   order by g.subject for update
 ), judged as materialized (
   select i.n, i.subject, l.released,
@@ -146,7 +159,8 @@ with i as materialized (
   from i join locked l on l.subject = i.subject and l.fence = i.fence cross join house
 ), ended as (
   update steadhold.grants g set until = null, check_at = null, released = true
-  where g.workspace = :workspace::text and g.subject in (select subject from judged where held)
+  where g.workspace = :workspace::text and g.subject = any(:subject::text[])
+    and g.subject in (select subject from judged where held)
 )
 select n, released from judged where held or released
 
@@ -156,19 +170,23 @@ select n, released from judged where held or released
 -- stand after the locks of later ranks, where a verb knows whether the grant is to end.
 update steadhold.grants g set until = null, check_at = null, released = i.released
 from unnest(:subject::text[], :fence::bigint[], :released::bool[]) with ordinality as i(subject, fence, released, n)
-where g.workspace = :workspace::text and g.subject = i.subject and g.fence = i.fence
+where g.workspace = :workspace::text and g.subject = any(:subject::text[])
+  and g.subject = i.subject and g.fence = i.fence
 
 -- name: drop
 -- rank: read by subject
 -- Forgets grants of jobs that have ended, whose rows this transaction has locked already.
 delete from steadhold.grants g
 using unnest(:subject::text[]) with ordinality as i(subject, n)
-where g.workspace = :workspace::text and g.subject = i.subject
+where g.workspace = :workspace::text and g.subject = any(:subject::text[]) and g.subject = i.subject
 
 -- name: lapsed
 -- rank: grants
 -- Grants that have ended and that nobody has ended yet, locked. Those that were renewed are only looked at later.
-with seen as materialized (
+with house as materialized (
+  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+    (select h.began_at from steadhold.house h where h.single) as began_at
+), seen as materialized (
   select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
   where g.workspace = :workspace::text and g.kind = :kind::text and g.check_at <= (select steadhold.clock())
   order by g.check_at
@@ -176,7 +194,7 @@ with seen as materialized (
   for update skip locked
 ), judged as materialized (
   select s.subject, s.fence, e.ends, e.ends is null or e.ends <= steadhold.clock() as over
-  from seen s cross join steadhold.house h
+  from seen s cross join house h
   cross join lateral (
     select steadhold.grant_end(s.until, s.fence, s.length_seconds, h.incarnation, h.began_at) as ends) e
 ), postponed as (
@@ -204,4 +222,5 @@ select i.n, m.fence from i join marked m on m.resource = i.resource and m.fence 
 -- rank: read by resource
 select i.n, m.fence
 from unnest(:resource::text[]) with ordinality as i(resource, n)
-join steadhold.marks m on m.workspace = :workspace::text and m.resource = i.resource
+join steadhold.marks m on m.workspace = :workspace::text and m.resource = any(:resource::text[])
+  and m.resource = i.resource

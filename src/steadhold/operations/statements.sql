@@ -31,8 +31,8 @@ from aged a left join first using (key) left join mine using (key)
 select i.n, c.fingerprint, r.key, r.abandoned, r.kind, r.scope, r.scoped, r.subject, r.status, r.body, r.content_type,
   r.headers, r.resource, r.revision, r.fence, r.committed_at
 from unnest(:key::text[]) with ordinality as i(key, n)
-join steadhold.claims c on c.workspace = :workspace::text and c.key = i.key
-left join steadhold.receipts r on r.workspace = :workspace::text and r.key = i.key
+join steadhold.claims c on c.workspace = :workspace::text and c.key = any(:key::text[]) and c.key = i.key
+left join steadhold.receipts r on r.workspace = :workspace::text and r.key = any(:key::text[]) and r.key = i.key
 
 -- name: seal
 -- rank: receipts by key
@@ -53,7 +53,7 @@ order by n
 -- Takes back this transaction's own claims: it waits for nobody, so it may come last.
 delete from steadhold.claims c
 using unnest(:key::text[]) with ordinality as i(key, n)
-where c.workspace = :workspace::text and c.key = i.key
+where c.workspace = :workspace::text and c.key = any(:key::text[]) and c.key = i.key
 
 -- name: look
 -- rank: read
