@@ -197,6 +197,20 @@ def test_operators(site, key):  # noqa: F811
         operator.state.create("a", 1)
 
 
+def test_watching_a_job_ends_with_it(site, key):  # noqa: F811
+    with Client(site.url, key.key) as client:
+        job = client.jobs.submit("t")
+        changes = client.jobs.watch(job.job_id)
+        assert next(changes).state == "accepted"
+        with ThreadPoolExecutor(1) as pool:
+            later = pool.submit(list, changes)
+            client.jobs.cancel(job.job_id)
+            assert [seen.state for seen in later.result(timeout=20)] == ["cancelled"]
+        last = client.jobs.get(job.job_id).revision
+        assert list(client.jobs.watch(job.job_id, since=last)) == []
+        assert [seen.revision for seen in client.jobs.watch(job.job_id, since=last - 1)] == [last]
+
+
 def test_watching(site, key):  # noqa: F811
     with Client(site.url, key.key) as client:
         client.state.create("a", 1)

@@ -11,11 +11,9 @@ import msgspec
 
 from steadhold.kit import fields
 from steadhold.kit.exact import JsonValue
-from steadhold.sdk.grammar import Got, Mode, Script, Send, Stream, flow, verb
+from steadhold.sdk.grammar import Give, Got, Mode, Script, Send, Stream, flow, verb
 from steadhold.sdk.job_shapes import (
-    Cancelling,
     Checkpoint,
-    Counted,
     Event,
     Item,
     Job,
@@ -24,6 +22,7 @@ from steadhold.sdk.job_shapes import (
     Submission,
     Submitted,
 )
+from steadhold.sdk.steering import Steering
 from steadhold.sdk.words import (
     UNSET,
     WAIT_SECONDS,
@@ -31,7 +30,6 @@ from steadhold.sdk.words import (
     Unset,
     at,
     change,
-    if_match,
     instant,
     members,
     pages,
@@ -49,7 +47,7 @@ class _Items(msgspec.Struct):
     outcomes: list[Item]
 
 
-class JobsRoom(Work[Mode]):
+class JobsRoom(Work[Mode], Steering[Mode]):
     """`client.jobs`."""
 
     @verb
@@ -112,15 +110,32 @@ class JobsRoom(Work[Mode]):
             TimeoutError: it has not ended within `timeout_seconds`. NotFound.
         """
         ends_at = None if timeout_seconds is None else CLOCK() + timeout_seconds
-        job = read((yield Send("GET", at("jobs", job_id))), Job)
-        while not job.ended:
+        job = yield from _look(job_id, None, 0.0)
+        while job is None or not job.ended:
             left = WAIT_SECONDS if ends_at is None else min(WAIT_SECONDS, ends_at - CLOCK())
             if left <= 0:
-                raise TimeoutError(f"Job {job_id} is still {job.state} after {timeout_seconds} seconds.")
-            target = at("jobs", job_id, wait_seconds=left)
-            got = yield Send("GET", target, {"if-none-match": fields.etag(job.revision)}, wait_seconds=left)
-            job = job if got.status == 304 else read(got, Job)
+                raise TimeoutError(f"Job {job_id} has not ended within {timeout_seconds} seconds.")
+            job = (yield from _look(job_id, job.revision if job else None, left)) or job
         return job
+
+    @flow
+    def watch(self, job_id: str, *, since: int | None = None) -> Stream[Job]:
+        """A job as it is now, then after each change that is seen, until it has ended.
+
+        Changes that follow each other quickly may be passed over; the last one never is. `since` is a revision that
+        you have already: it is not given again.
+
+        Raises:
+            NotFound.
+        """
+        job = yield from _look(job_id, None, 0.0)
+        while True:
+            if job is not None and job.revision != since:
+                yield Give(job)
+                since = job.revision
+            if job is not None and job.ended:
+                return
+            job = yield from _look(job_id, since, WAIT_SECONDS)
 
     @flow
     def list(
@@ -180,76 +195,6 @@ class JobsRoom(Work[Mode]):
         return read((yield Send("GET", at("jobs", job_id, "checkpoints", stage))), Checkpoint)
 
     @verb
-    def cancel(
-        self,
-        job_id: str,
-        *,
-        reason: str | None = None,
-        if_revision: int | None = None,
-        operation_id: str | None = None,
-    ) -> Script[Cancelling]:
-        """Cancel a job, or ask its worker to: `requested` may still lose to completion. Saying it again is harmless."""
-        body = members(reason=reason)
-        condition = if_match(if_revision)
-        sent = change("POST", at("jobs", job_id, "cancel"), body, operation_id=operation_id, headers=condition)
-        return read((yield sent), Cancelling)
-
-    @verb
-    def retry(
-        self, job_id: str, *, if_revision: int | None = None, operation_id: str | None = None
-    ) -> Script[Submitted]:
-        """Submit an ended job anew, with its configuration, inputs and committed checkpoints.
-
-        Raises:
-            JobNotEnded. KeyConflict: another job holds its `unique_key`. OutcomeUnknown.
-        """
-        condition = if_match(if_revision)
-        sent = change("POST", at("jobs", job_id, "retry"), {}, operation_id=operation_id, headers=condition)
-        return read((yield sent), Submitted)
-
-    @verb
-    def signal(
-        self,
-        job_id: str,
-        name: str,
-        data: JsonValue | Unset = UNSET,
-        *,
-        raw: bytes | None = None,
-        operation_id: str | None = None,
-    ) -> Script[None]:
-        """Tell a job something. It is kept until the job waits for this name.
-
-        Raises:
-            JobEnded. Problem "signals_full": the job keeps as many as it may. OutcomeUnknown.
-        """
-        body: dict[str, Any] = {"name": name}
-        if raw is not None or not isinstance(data, Unset):
-            body["data"] = msgspec.Raw(raw_json(data, raw))
-        yield change("POST", at("jobs", job_id, "signal"), body, operation_id=operation_id)
-
-    @verb
-    def cancel_many(
-        self, filter: Mapping[str, Any], *, expect_count: int | None = None, operation_id: str | None = None
-    ) -> Script[Counted]:
-        """Cancel all jobs that match, if they are `expect_count`; without it, only count them.
-
-        Raises:
-            CountChanged. OutcomeUnknown.
-        """
-        return (yield from _steer("jobs:cancel", filter, expect_count, operation_id))
-
-    @verb
-    def retry_many(
-        self, filter: Mapping[str, Any], *, expect_count: int | None = None, operation_id: str | None = None
-    ) -> Script[Counted]:
-        """Retry all jobs that match, if they are `expect_count`; without it, only count them.
-
-        Raises:
-            CountChanged. OutcomeUnknown.
-        """
-        return (yield from _steer("jobs:retry", filter, expect_count, operation_id))
-
-    @verb
     def get_type(self, type: str) -> Script[JobType]:
         """What a job type is held to.
 
@@ -273,6 +218,15 @@ class JobsRoom(Work[Mode]):
         return read((yield sent), JobType)
 
 
+def _look(job_id: str, since: int | None, wait_seconds: float) -> Script[Job | None]:
+    """A job; None: it has not changed since a revision, though it was waited for."""
+    target = at("jobs", job_id, wait_seconds=wait_seconds or None)
+    got = yield Send(
+        "GET", target, {} if since is None else {"if-none-match": fields.etag(since)}, wait_seconds=wait_seconds
+    )
+    return None if got.status == 304 else read(got, Job)
+
+
 def _exact(what: str, got: Got) -> Exact:
     verified(what, got)
     return Exact(got.body)
@@ -291,10 +245,3 @@ def _submission(job: Submission) -> dict[str, Any]:
     if job.raw is not None or not isinstance(job.input, Unset):
         said["input"] = msgspec.Raw(raw_json(job.input, job.raw))
     return said
-
-
-def _steer(
-    target: str, filter: Mapping[str, Any], expect_count: int | None, operation_id: str | None
-) -> Script[Counted]:
-    body = members(filter=dict(filter), expect_count=expect_count)
-    return read((yield change("POST", at(target), body, operation_id=operation_id)), Counted)
