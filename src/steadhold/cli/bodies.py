@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +19,13 @@ class Verb(click.Command):
     """A command one of whose arguments may be a negative number, which is no option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put negative numbers behind `--`, unless there is one."""
+        """Put negative numbers behind `--`, unless there is one; those that an option takes stay where they are."""
         if "--" not in args:
-            numbers = [arg for arg in args if _NEGATIVE.match(arg)]
-            if numbers:
-                args = [arg for arg in args if not _NEGATIVE.match(arg)] + ["--", *numbers]
+            takes = {name for p in self.params if isinstance(p, click.Option) and not p.is_flag for name in p.opts}
+            free = [bool(_NEGATIVE.match(arg)) and before not in takes for before, arg in pairwise(["", *args])]
+            numbers = [arg for arg, moves in zip(args, free, strict=True) if moves]
+            rest = [arg for arg, moves in zip(args, free, strict=True) if not moves]
+            args = [*rest, "--", *numbers] if numbers else args
         return super().parse_args(ctx, args)
 
 

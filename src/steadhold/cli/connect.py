@@ -53,7 +53,7 @@ def addressed(command: Callable[..., Any]) -> Callable[..., Any]:
             help="A file that holds the key. [env: STEADHOLD_API_KEY holds the key itself]",
         ),
         click.option(
-            "--timeout", type=click.FloatRange(min=0.1, max=86_400), default=15.0, show_default=True, metavar="SECONDS",
+            "--timeout", type=click.FloatRange(min=0.1, max=86_400), default=10.0, show_default=True, metavar="SECONDS",
             help="How long to try in all.",
         ),
         click.option("--workspace", metavar="NAME", help="For operators' keys, which have no workspace of their own."),

