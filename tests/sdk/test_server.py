@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from steadhold.sdk import AsyncClient, Client, errors
+from steadhold.server.settings import Settings
 from tests.sdk.conftest import Played
-from tests.sdk.site import key, site  # noqa: F401 - fixtures
+from tests.sdk.site import key, served, site  # noqa: F401 - fixtures
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -221,3 +222,10 @@ def test_watching(site, key):  # noqa: F811
             client.state.put("a", 2, if_revision=1)
             assert later.result(timeout=20).value == 2
         changes.close()
+
+
+def test_a_server_behind_a_unix_socket(site, key, tmp_path):  # noqa: F811
+    settings = Settings(database_url=site.database.dsn, unix_socket=str(tmp_path / "s"), background=False)
+    with served(settings) as url, Client(url, key.key) as client:
+        assert url.startswith("unix:")
+        assert client.state.create("a", 1).revision == client.state.get("a").revision
