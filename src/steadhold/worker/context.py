@@ -1,0 +1,179 @@
+"""What a handler is given beside its input: the verbs of its job, to be awaited or, in a thread, called."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import TimeoutError as Late
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar, TypeVarTuple, overload
+
+from steadhold.jobs.model import Awaited, JobEnd, Signal, Timer, Wait
+from steadhold.jobs.outcomes import Claimed
+from steadhold.kit.fields import FenceRef
+from steadhold.worker.attempt import Attempt, input_digest
+from steadhold.worker.held import CLOCK
+from steadhold.worker.verdicts import StageFault
+
+Ts = TypeVarTuple("Ts")
+T = TypeVar("T")
+
+
+class _Context:
+    """What both contexts have."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+
+    @property
+    def job(self) -> Claimed:
+        """The job as it was claimed: `id`, `type`, `attempt`, `root_job_id`, `input_digest`, `stages`, …"""
+        return self._attempt.job
+
+    @property
+    def fence(self) -> int:
+        """The number of this ownership. It only rises: give it to whatever outside can refuse a smaller one."""
+        return self._attempt.job.fence
+
+    @property
+    def grant(self) -> FenceRef:
+        """What a write to steadhold names in `fences`, so that it is refused once the job is another's."""
+        return FenceRef(f"job:{self._attempt.job.id}", self._attempt.job.fence)
+
+    @property
+    def cancel_requested(self) -> bool:
+        """Whether somebody asked to cancel the job. Learned with each heartbeat."""
+        return self._attempt.held.cancel_requested
+
+    def progress(self, value: object) -> None:
+        """Tell readers how far it is: JSON of at most 4 KiB. It goes with the next heartbeat, at once if possible.
+
+        Raises:
+            LeaseLost. TypeError, ValueError: it is no JSON, or too large.
+        """
+        self._attempt.progress(value)
+
+    def check(self) -> None:
+        """Raise LeaseLost or CancelRequested where there is reason to stop; for long loops between stages."""
+        self._attempt.check()
+
+
+class Context(_Context):
+    """For asynchronous handlers."""
+
+    @overload
+    async def stage(self, name: str, fn: Callable[[*Ts], Awaitable[T]], *args: *Ts) -> T: ...
+    @overload
+    async def stage(self, name: str, fn: Callable[[*Ts], T], *args: *Ts) -> T: ...
+    async def stage(self, name: str, fn: Callable[..., Any], *args: Any) -> Any:
+        """Run `fn(*args)` once and commit its result; in a later run the committed result is answered instead.
+
+        The result is JSON, and is answered as it is stored: tuples as lists, fractions as Decimal. When this
+        returns it is committed. If the process dies while `fn` runs, `fn` will be run again.
+
+        Raises:
+            StageFault: the arguments or the result are no JSON, the name was used before, or the stage was
+                committed for another input. LeaseLost: stop.
+        """
+        digest = input_digest(args)
+        if kept := await self._attempt.kept(name, digest):
+            return kept.value
+        result = fn(*args)
+        if inspect.isawaitable(result):
+            result = await result
+        return await self._attempt.commit(name, digest, result)
+
+    async def sleep(self, stage: str, seconds: float) -> None:
+        """Hand the job back for `seconds`, without lease or place. The handler is run again when they have passed.
+
+        Raises:
+            CancelRequested. StageFault, LeaseLost.
+        """
+        await self._attempt.wait(Wait(stage, Timer(seconds)))
+
+    async def wait_for(
+        self,
+        stage: str,
+        *,
+        signal: str | None = None,
+        job: str | None = None,
+        until: datetime | None = None,
+        timeout_seconds: float | None = None,
+    ) -> dict[str, Any]:
+        """Hand the job back until somebody signals it by this name, or another job ended. Bounded by an instant or
+        by seconds from now. The handler is run again; then this answers what happened.
+
+        Returns:
+            {"why": "happened", …} with `data` of the signal, or `state` and `result_ref` or `error_code` of the
+            job; {"why": "timed_out"}.
+
+        Raises:
+            CancelRequested. Permanent "unknown_subject": there is no such job. StageFault, LeaseLost.
+        """
+        return await self._attempt.wait(awaiting(stage, signal, job, until, timeout_seconds))
+
+
+class SyncContext(_Context):
+    """For handlers in threads. They cannot be stopped: each call here raises LeaseLost once the lease is lost."""
+
+    def __init__(self, attempt: Attempt, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(attempt)
+        self._loop = loop
+
+    def stage(self, name: str, fn: Callable[[*Ts], T], *args: *Ts) -> T:
+        """As `Context.stage`; `fn` runs in the handler's thread."""
+        digest = input_digest(args)
+        kept = self._answer(self._attempt.kept(name, digest))
+        if kept is not None:
+            return kept.value
+        result = fn(*args)
+        return self._answer(self._attempt.commit(name, digest, result))
+
+    def sleep(self, stage: str, seconds: float) -> None:
+        """As `Context.sleep`."""
+        self._answer(self._attempt.wait(Wait(stage, Timer(seconds))))
+
+    def wait_for(
+        self,
+        stage: str,
+        *,
+        signal: str | None = None,
+        job: str | None = None,
+        until: datetime | None = None,
+        timeout_seconds: float | None = None,
+    ) -> dict[str, Any]:
+        """As `Context.wait_for`."""
+        return self._answer(self._attempt.wait(awaiting(stage, signal, job, until, timeout_seconds)))
+
+    def _answer(self, asked: Coroutine[Any, Any, T]) -> T:
+        """Let the event loop act, and wait for its answer; not longer than the lease stands."""
+        answer = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        held = self._attempt.held
+        while True:
+            try:
+                return answer.result(max(0.01, held.deadline - CLOCK()))
+            except Late:
+                if answer.done():
+                    raise
+                if not held.ours():
+                    answer.cancel()
+                    held.check()
+
+
+def awaiting(
+    stage: str, signal: str | None, job: str | None, until: datetime | None, timeout_seconds: float | None
+) -> Wait:
+    """The wait that these arguments mean.
+
+    Raises:
+        StageFault: not exactly one fact, or not exactly one bound.
+    """
+    if (signal is None) == (job is None):
+        raise StageFault("wait_for needs exactly one of signal= and job=.")
+    if (until is None) == (timeout_seconds is None):
+        raise StageFault(
+            "wait_for needs exactly one of until= and timeout_seconds=, so that it ends if nothing happens."
+        )
+    awaited: Awaited = Signal(signal) if signal is not None else JobEnd(job or "")
+    return Wait(stage, awaited, until or datetime.now(UTC) + timedelta(seconds=timeout_seconds or 0.0))

@@ -1,0 +1,152 @@
+"""The door directly on PostgreSQL: the jobs plans, played on connections of our own. Needs the `server` extra."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+import asyncpg
+
+from steadhold import access, jobs
+from steadhold.db.errors import DatabaseError
+from steadhold.db.pool import ABSENT, Pool, PoolClosedError
+from steadhold.jobs.model import Settlement
+from steadhold.jobs.outcomes import Beat, Beaten, Checkpoint, Claimed
+from steadhold.jobs.plans import CheckpointOutcome
+from steadhold.jobs.settling import SettleOutcome
+from steadhold.kit.outcome import Missing, StaleFence
+from steadhold.kit.plan import Call
+from steadhold.play.lockstep import Lockstep
+from steadhold.play.single import Busy, OutcomeUnknown, Single, Unavailable
+from steadhold.worker.door import Ask, DoorShut, Stage
+
+T = TypeVar("T")
+
+CHANNEL: Final = "steadhold_jobs"
+CLAIM_MAX: Final = 250
+HURRY_MS: Final = 250
+"""How long many settlements may wait together for a row that a stranger holds, before each waits alone."""
+
+LISTEN_AGAIN_SECONDS: Final = 1.0
+SHUT: Final = (*ABSENT, Busy, OutcomeUnknown, Unavailable, PoolClosedError, OSError, asyncpg.InterfaceError)
+
+
+class WorkspaceMissing(Exception):
+    """There is no such workspace in this database: nothing could ever be claimed."""
+
+
+class OnPostgres:
+    """Claims and settlements have transactions of their own; checkpoints of many handlers share them."""
+
+    wakes = False
+    claim_max = CLAIM_MAX
+
+    def __init__(self, dsn: str, workspace: str, *, size: int) -> None:
+        self._dsn, self._workspace = dsn, workspace
+        self._pool = Pool(dsn, size=size, application_name="steadhold worker")
+        self._patient = Single(self._pool)
+        self._hurried = Single(self._pool, lock_timeout_ms=HURRY_MS)
+        self._shared = Lockstep(self._pool)
+
+    async def look(self) -> None:
+        """See that the workspace exists.
+
+        Raises:
+            WorkspaceMissing. DoorShut.
+        """
+        if not await _asked(self._patient.play(access.known.call(self._workspace))):
+            raise WorkspaceMissing(f"There is no workspace {self._workspace!r} in this database; create it first.")
+
+    async def claim(self, ask: Ask) -> list[Claimed]:
+        """Take jobs. An answer that is lost leaves what was taken to lapse."""
+        call = jobs.claim.call(
+            self._workspace,
+            ask.worker,
+            ask.types,
+            ask.limit,
+            ask.lease_seconds,
+            versions=ask.versions,
+            floor=ask.floor,
+        )
+        return await self._play(call)
+
+    async def heartbeat_many(self, beats: Sequence[Beat]) -> Sequence[Beaten | StaleFence]:
+        """Renew leases."""
+        return await self._play(jobs.heartbeat_all.call(self._workspace, beats))
+
+    async def checkpoint(self, stage: Stage) -> CheckpointOutcome:
+        """Commit a stage."""
+        call = jobs.checkpoint.call(
+            self._workspace, stage.id, stage.fence, stage.name, stage.result, input_digest=stage.input_digest
+        )
+        return await _asked(self._shared.play(call))
+
+    async def stage(self, id: str, name: str) -> Checkpoint | Missing:
+        """Read a committed stage."""
+        return await _asked(self._shared.play(jobs.checkpoint_of.call(self._workspace, id, name)))
+
+    async def settle_many(self, settlements: Sequence[Settlement]) -> Sequence[SettleOutcome]:
+        """Settle; where a stranger holds one of the rows, each alone, so that it delays only its own."""
+        try:
+            return await self._hurried.play(jobs.settle_all.call(self._workspace, settlements))
+        except Busy:
+            alone = [self._play(jobs.settle.call(self._workspace, each)) for each in settlements]
+            return await asyncio.gather(*alone)
+        except SHUT as error:
+            raise DoorShut(_why(error)) from error
+
+    async def listen(self, woken: Callable[[str], None]) -> None:
+        """Listen on the channel of hints. A hint that is missed is made good by the next poll."""
+
+        def heard(_conn: Any, _pid: int, _channel: str, payload: object) -> None:
+            workspace, _, type = str(payload).partition(" ")
+            if workspace == self._workspace:
+                woken(type)
+
+        while True:
+            with contextlib.suppress(*SHUT):  # the database is away; claims say so
+                await self._listen_once(heard)
+            await asyncio.sleep(LISTEN_AGAIN_SECONDS)
+
+    async def _listen_once(self, heard: Callable[..., None]) -> None:
+        ended = asyncio.Event()
+        conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "steadhold worker wake"})
+        try:
+            conn.add_termination_listener(lambda _conn: ended.set())
+            await conn.add_listener(CHANNEL, heard)
+            await ended.wait()
+        finally:
+            conn.terminate()
+
+    async def close(self) -> None:
+        """Close the pool."""
+        await self._shared.close()
+        await self._pool.close()
+
+    async def _play(self, call: Call[T]) -> T:
+        return await _asked(self._patient.play(call))
+
+
+async def _asked(answer: Awaitable[T]) -> T:
+    try:
+        return await answer
+    except SHUT as error:
+        raise DoorShut(_why(error)) from error
+    except DatabaseError as error:
+        raise DoorShut(_why(error)) from error
+
+
+def _why(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+async def wake(conn: Any, workspace: str, types: Iterable[str]) -> None:
+    """Tell workers that jobs of these types were submitted, so that none waits for its next poll.
+
+    `conn` is an asyncpg connection outside any transaction, after the submission was committed: a notification
+    inside a transaction makes every commit wait for every other.
+    """
+    for type in dict.fromkeys(types):
+        await conn.execute("select pg_notify($1, $2)", CHANNEL, f"{workspace} {type}")

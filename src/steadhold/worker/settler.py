@@ -1,0 +1,96 @@
+"""What was said of jobs, told together: each request takes what was said while the last one was on its way."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from steadhold.jobs.model import Said, Settlement
+from steadhold.jobs.settling import SettleOutcome
+from steadhold.worker.door import Door, DoorShut
+from steadhold.worker.held import Held
+
+TOGETHER_MAX: Final = 250
+FLIGHTS_MAX: Final = 2
+PAUSE_SECONDS: Final = 0.1
+PAUSE_SECONDS_MAX: Final = 2.0
+
+Answered: TypeAlias = Callable[[Held, "SettleOutcome | None"], None]
+"""Called with what a settlement came to; None: nobody could say until the lease was lost."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One settlement, made once: said again, it has the same content."""
+
+    held: Held
+    settlement: Settlement
+    answered: Answered
+
+
+class Settler:
+    """Sends settlements, again where no answer came, until the lease is lost."""
+
+    def __init__(self, door: Door, failed: Callable[[str, Exception], None]) -> None:
+        self._door, self._failed = door, failed
+        self._waiting: deque[Entry] = deque()
+        self._flights: set[asyncio.Task[None]] = set()
+
+    def say(self, held: Held, said: Said, answered: Answered) -> None:
+        """Settle a job; `answered` is called once."""
+        held.settling = True
+        self._waiting.append(Entry(held, Settlement(held.job.id, held.job.fence, said), answered))
+        if not self._flights or (len(self._flights) < FLIGHTS_MAX and len(self._waiting) >= TOGETHER_MAX // 5):
+            flight = asyncio.get_running_loop().create_task(self._fly())
+            self._flights.add(flight)
+            flight.add_done_callback(self._flights.discard)
+
+    async def finish(self) -> None:
+        """Wait until everything said was answered, or given up."""
+        while self._flights:
+            await asyncio.wait(self._flights)
+
+    async def _fly(self) -> None:
+        await asyncio.sleep(0)  # what others have to say in this turn of the loop goes along
+        while self._waiting:
+            entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
+            await self._until_answered(entries)
+
+    async def _until_answered(self, entries: Sequence[Entry]) -> None:
+        pause = PAUSE_SECONDS
+        while entries:
+            try:
+                answers = await self._door.settle_many([entry.settlement for entry in entries])
+            except DoorShut as error:
+                self._failed("settle", error)
+            except Exception as error:  # noqa: BLE001 - one bad item must not take the others along
+                self._failed("settle", error)
+                await self._apart(entries)
+                return
+            else:
+                for entry, answer in zip(entries, answers, strict=True):
+                    entry.answered(entry.held, answer)
+                return
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - it spreads repeats
+            pause = min(pause * 2, PAUSE_SECONDS_MAX)
+            entries = self._still_ours(entries)
+
+    async def _apart(self, entries: Sequence[Entry]) -> None:
+        if len(entries) == 1:
+            entries[0].answered(entries[0].held, None)
+            return
+        for entry in entries:
+            await self._until_answered([entry])
+
+    def _still_ours(self, entries: Sequence[Entry]) -> list[Entry]:
+        ours: list[Entry] = []
+        for entry in entries:
+            if entry.held.ours():
+                ours.append(entry)
+            else:
+                entry.answered(entry.held, None)
+        return ours

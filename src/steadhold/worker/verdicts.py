@@ -1,0 +1,165 @@
+"""What a handler may say of its job, and what each way of ending comes to. Pure: nothing here asks or acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias, cast
+
+from steadhold.jobs.model import Class, Complete, ConfirmCancel, Coverage, Release, Said
+from steadhold.jobs.model import Fail as Failure
+from steadhold.jobs.outcomes import CancelNotRequested, Claimed, EvidenceRequired, StaleEvidence
+from steadhold.kit import exact, ids
+from steadhold.kit.exact import JsonValue
+from steadhold.kit.limits import JOB_RESULT_BYTES_MAX, TEXT_CHARS_MAX
+
+CODE_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """It is completed. `evidence_at` is the instant of the oldest evidence used, where the job asks for it."""
+
+    result: JsonValue = None
+    result_ref: str | None = None
+    coverage: Coverage | None = None
+    evidence_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Run it again. Costs an attempt; the policy of the type says when, and whether there is another."""
+
+    message: str = ""
+    code: str = "retry"
+
+
+@dataclass(frozen=True, slots=True)
+class Snooze:
+    """Run it again after `seconds`. Costs no attempt."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The work stopped because somebody asked to cancel it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """It failed. `klass` decides whether it is run again: `permanent` and `bug` are not."""
+
+    code: str
+    message: str = ""
+    klass: Class = "permanent"
+
+
+class Permanent(Exception):
+    """Fail the job now: another try would fail alike."""
+
+    def __init__(self, code: str, message: str = "") -> None:
+        super().__init__(message or code)
+        self.code = code
+
+
+class RateLimited(Exception):
+    """Somebody refused for now. The job is tried again as its policy says, and no attempt is charged."""
+
+
+class LeaseLost(Exception):
+    """The job is not this worker's any more: stop. What is still done without `ctx` may be done twice."""
+
+
+class CancelRequested(Exception):
+    """Somebody asked to cancel the job. Not caught, it confirms that the work stopped."""
+
+
+class StageFault(Exception):
+    """A stage does not fit what the job has committed, or cannot be committed. Running it again mends nothing."""
+
+
+class Suspended(BaseException):
+    """Takes a handler off a job that waits. It is no Exception, so that `except Exception` lets it pass."""
+
+
+Verdict: TypeAlias = Done | Retry | Snooze | Cancel | Fail
+BUGS: Final = (NameError, ImportError, SyntaxError, NotImplementedError, StageFault, SystemExit)
+
+
+def judge(job: Claimed, result: object) -> Said | None:
+    """What to say of a job whose handler returned `result`, or raised it. None: nothing, it is not ours to say.
+
+    Source of the classes: the jobs guide. What may come from outside (TypeError, ValueError, …) is transient.
+    """
+    match result:
+        case LeaseLost() | Suspended():
+            return None
+        case Cancel() | CancelRequested():
+            return ConfirmCancel()
+        case Snooze(seconds):
+            return Release(max(0.0, seconds))
+        case Retry(message, code):
+            return failure(code, message, "transient")
+        case Fail(code, message, klass):
+            return failure(code, message, klass)
+        case BaseException():
+            return failure(*classified(result))
+        case Done():
+            return _completed(job, result)
+        case _:
+            return _completed(job, Done(cast("JsonValue", result)))
+
+
+def classified(error: BaseException) -> tuple[str, str, Class]:
+    """The code, message and class of what a handler raised."""
+    name, message = type(error).__name__, str(error)
+    match error:
+        case Permanent(code=code):
+            return code, message, "permanent"
+        case RateLimited():
+            return "rate_limited", message, "rate_limited"
+        case TimeoutError():
+            return "timeout", message, "timeout"
+        case _:
+            return name, message, "bug" if isinstance(error, BUGS) else "transient"
+
+
+def failure(code: str, message: str, klass: Class) -> Failure:
+    """A failure that can be stored: a code that is an id, and text without what no database holds."""
+    kept = "".join(c if ids.is_id(c) else "_" for c in code[:CODE_CHARS]) or "failed"
+    text = message.replace("\0", "�").encode("utf-8", "replace").decode()
+    return Failure(kept, text[:TEXT_CHARS_MAX], klass)
+
+
+def instead(outcome: object) -> Said | None:
+    """What to say of a job that still runs because what was said of it was refused."""
+    match outcome:
+        case EvidenceRequired():
+            return failure(
+                "evidence_required", "The job asks how old its evidence is: return Done(…, evidence_at=…).", "bug"
+            )
+        case StaleEvidence():
+            return failure("stale_evidence", "The oldest evidence used is older than the job allows.", "transient")
+        case CancelNotRequested():
+            return failure("cancel_not_requested", "The handler said Cancel, and nobody had asked for it.", "bug")
+        case _:
+            return None
+
+
+def _completed(job: Claimed, done: Done) -> Said:
+    if done.result_ref is not None:
+        return Complete(None, done.result_ref, done.coverage, done.evidence_at)
+    if done.result is None and done.coverage is None and done.evidence_at is None:
+        return NOTHING
+    try:
+        result = exact.encode(done.result)
+    except (TypeError, ValueError) as error:
+        return failure("bad_result", f"The result of {job.type} is no JSON: {error}.", "bug")
+    if len(result) > JOB_RESULT_BYTES_MAX:
+        said = f"The result of {job.type} has {len(result)} bytes, and {JOB_RESULT_BYTES_MAX} at most are kept."
+        return failure("result_too_large", f"{said} Store it elsewhere, and give Done(result_ref=…).", "bug")
+    return Complete(result, None, done.coverage, done.evidence_at)
+
+
+NOTHING: Final = Complete()
