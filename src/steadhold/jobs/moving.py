@@ -80,6 +80,10 @@ class Change:
     result: Complete | None = None
     wait: events.Waiting | None = None
 
+    def permitted(self) -> bool:
+        """Whether the table of moves has it."""
+        return self.move.cause in model.MOVES.get((model.STATES[self.held.state], model.STATES[self.move.state]), ())
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -103,6 +107,7 @@ def hold(workspace: str, ids: Iterable[str]) -> Plan[dict[str, Held]]:
 
 def write(workspace: str, changes: Sequence[Change]) -> Plan[list[Written | None]]:
     """Move held jobs. None where a twin in the same transaction moved the job first: look again."""
+    assert all(change.permitted() for change in changes), "a move that the table does not have"
     hot = [n for n, change in enumerate(changes) if change.result is not None]
     cold = [n for n, change in enumerate(changes) if change.result is None]
     completed = yield from each(SQL.complete, [_completed(workspace, changes[n]) for n in hot])

@@ -1,0 +1,88 @@
+"""The plans that PostgreSQL keeps for the statements: generic ones, for a table of which it may know nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from steadhold import jobs
+from steadhold.jobs.moving import SQL
+from steadhold.testing.database import copied
+
+BY_ID = (
+    "hold", "complete", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat", "progress",
+    "ends",
+)  # fmt: skip
+PARTIAL = {"jobs_ready", "jobs_overdue", "jobs_live_key", "jobs_active", "jobs_failed", "jobs_forgettable"}
+
+
+@pytest.fixture(scope="module", params=["unknown", "known"])
+def filled(request, server_run):
+    """A database with more jobs than anybody would read to find one, its statistics gathered or not."""
+    with copied(server_run, f"explain_{request.param}") as database:
+        workspace = database.new_workspace()
+        with database.connect() as owner:
+            owner.execute("alter table steadhold.jobs set (autovacuum_enabled = off)")
+            owner.execute(
+                "insert into steadhold.jobs (workspace, id, root, type, configuration_revision, priority, revision,"
+                " attempts_max, lease_seconds, run_at, created_at, input_digest)"
+                " select %s, id, id, 't', 0, n %% 10, 1, 10, 30, steadhold.clock(), steadhold.clock(), ''"
+                " from (select n, gen_random_uuid() as id from generate_series(1, 20000) n) i",
+                [workspace],
+            )
+            if request.param == "known":
+                owner.execute("analyze steadhold.jobs")
+        yield database, workspace
+
+
+@pytest.fixture
+def crowded(filled):
+    database, workspace = filled
+    with database.enter(workspace) as conn, conn.transaction():
+        conn.execute("set local plan_cache_mode = force_generic_plan")
+        yield conn, workspace
+
+
+def nodes(plan):
+    yield plan
+    for inner in plan.get("Plans", ()):
+        yield from nodes(inner)
+
+
+def plan_of(conn, sql):
+    conn.execute(f"prepare asked as {sql.numbered}".encode())
+    nothing = ", ".join(["null"] * len(sql.params))
+    ((found,),) = conn.execute(f"explain (format json) execute asked({nothing})".encode()).fetchall()
+    return list(nodes(found[0]["Plan"]))
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_a_job_is_found_by_its_id(crowded, name):
+    found = plan_of(crowded[0], getattr(SQL, name))
+    on_jobs = [node for node in found if node.get("Relation Name") == "jobs" and "Scan" in node["Node Type"]]
+    indexes = {node.get("Index Name") for node in found if "Index Name" in node}
+    assert on_jobs
+    assert all(node["Node Type"] in ("Index Scan", "Bitmap Heap Scan", "Index Only Scan") for node in on_jobs)
+    assert "jobs_pkey" in indexes
+    assert indexes & PARTIAL == set()
+
+
+def test_a_claim_walks_the_ready_jobs_priority_by_priority(crowded):
+    (walk,) = [node for node in plan_of(crowded[0], SQL.pick) if node.get("Index Name") == "jobs_ready"]
+    for bound in ("type", "priority", "run_at"):
+        assert bound in walk["Index Cond"]
+    assert walk["Index Cond"].count("run_at") == 2
+
+
+@pytest.mark.parametrize(("name", "index"), [("overdue", "jobs_overdue"), ("forgettable", "jobs_forgettable")])
+def test_a_sweep_reads_what_is_due(crowded, name, index):
+    assert index in {node.get("Index Name") for node in plan_of(crowded[0], getattr(SQL, name))}
+
+
+@pytest.mark.parametrize(("name", "index"), [("page_active", "jobs_active"), ("page_failed", "jobs_failed")])
+def test_a_list_of_few_among_many_has_its_index(crowded, name, index):
+    assert index in {node.get("Index Name") for node in plan_of(crowded[0], getattr(SQL, name))}
+
+
+def test_a_claim_of_one_among_many(crowded):
+    conn, workspace = crowded
+    assert len(jobs.claim(conn, workspace, "w", ["t"], 1)) == 1
