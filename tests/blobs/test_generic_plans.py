@@ -18,7 +18,7 @@ def crowded(database, workspace):
             f"insert into steadhold.blobs (workspace, digest, bytes) select *, 'x' from ({digests}) d", [workspace]
         )
         conn.execute(
-            f"insert into steadhold.pins (workspace, owner, digest) select workspace, 'job:1', digest from ({digests}) d",
+            f"insert into steadhold.pins (workspace, owner, digest) select workspace, 'o', digest from ({digests}) d",
             [workspace],
         )
         conn.execute(f"insert into steadhold.unpinned {digests}", [workspace])

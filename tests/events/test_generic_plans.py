@@ -36,8 +36,9 @@ def crowded(database, workspace):
     "name, table, index",
     [
         ("history", "events", "events_pkey"),
-        ("get", "events", "events_workspace_event_id_key"),
-        ("taken", "events", "events_workspace_event_id_key"),
+        ("named", "events", "events_by_name"),
+        ("at", "events", "events_pkey"),
+        ("taken", "events", "events_by_name"),
         ("aggregate", "aggregates", "aggregates_pkey"),
         ("advance", "aggregates", "aggregates_pkey"),
         ("hold", "heads", "heads_pkey"),

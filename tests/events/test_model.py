@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 
 from steadhold.events import event_id
-from steadhold.events.model import data_ref, is_ours
+from steadhold.events.model import data_ref, is_ours, place_of
+from steadhold.kit.ids import is_id
 
 
 def test_an_event_is_named_by_its_aggregate_and_revision_alone():
-    name = event_id("w", "job:1", 2)
-    assert name == event_id("w", "job:1", 2)
-    assert uuid.UUID(name).version == 5
-    assert len({name, event_id("v", "job:1", 2), event_id("w", "job:1", 3), event_id("w", "job:", 12)}) == 4
+    assert event_id("job:1", 2) == "job:1@2"
+    assert place_of("job:1@2") == ("job:1", 2)
+    assert place_of("a@b@12") == ("a@b", 12)
+    assert [place_of(name) for name in ("mine", "@1", "job@", "job@01", "job@1.0", "job@-1")] == [None] * 6
+
+
+def test_a_name_is_an_id_however_long_the_aggregates_is():
+    one, other = event_id("a" * 200, 1), event_id("a" * 200, 2)
+    assert is_id(one)
+    assert one != other
+    assert one == event_id("a" * 200, 1)
+    assert place_of(one) is None
 
 
 def test_inline_data_is_referred_to_by_its_event_and_digest():

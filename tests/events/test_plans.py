@@ -55,12 +55,14 @@ def test_a_room_writes_down_what_happened_to_its_own(conn, workspace):
         ],
     )
     one, two = events.history(conn, workspace, "job:1", 0, 10).events
-    assert (one.event_id, two.event_id) == (first, second) == (event_id(workspace, "job:1", 1), "mine")
+    assert (one.event_id, two.event_id) == (first, second) == (event_id("job:1", 1), "mine")
     assert (one.data, one.correlation_id, one.causation_id) == (b'{"a":1}', "c", "because")
     assert one.data_ref.startswith(f"event:{first}#sha256:")
     assert (two.data, two.data_ref, two.schema_version) == (None, "blob:x", 3)
     assert abs(now(conn) - one.occurred_at) < timedelta(seconds=30)
     assert events.get(conn, workspace, "mine") == two
+    assert events.get(conn, workspace, first) == one
+    assert events.get(conn, workspace, "job:1@2") == Missing()
     assert events.get(conn, workspace, "none") == Missing()
 
 
@@ -68,6 +70,19 @@ def test_one_revision_has_one_event(conn, workspace):
     record(conn, workspace, [("job:1", 1, Happened("job.accepted"))])
     with pytest.raises(psycopg.errors.UniqueViolation):
         record(conn, workspace, [("job:1", 1, Happened("job.accepted"))])
+
+
+def test_an_event_is_not_named_like_another_one(conn, workspace):
+    with pytest.raises(ValueError, match="choose an id"):
+        record(conn, workspace, [("job:1", 1, Happened("job.accepted", event_id="job:2@1"))])
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        record(conn, workspace, [("job:1", n, Happened("job.accepted", event_id="x")) for n in (1, 2)])
+
+
+def test_an_event_of_a_long_name_is_found_too(conn, workspace):
+    (name,) = record(conn, workspace, [("a" * 200, 1, Happened("made"))])
+    assert len(name) == 36
+    assert events.get(conn, workspace, name).aggregate_id == "a" * 200
 
 
 def test_data_beyond_the_limit_is_misuse(conn, workspace):
@@ -126,7 +141,7 @@ def test_an_append_moves_an_aggregate_by_one_for_each_event(conn, workspace):
     made = events.append(
         conn, workspace, "order", None, [Happened("a"), Happened("b")], state="new", aggregate_type="o"
     )
-    assert made == Appended(2, (event_id(workspace, "order", 1), event_id(workspace, "order", 2)))
+    assert made == Appended(2, (event_id("order", 1), event_id("order", 2)))
     moved = events.append(conn, workspace, "order", 2, [Happened("c")], from_state="new", state="paid")
     assert moved.revision == 3
     assert revisions(conn, workspace, "order") == [1, 2, 3]

@@ -16,7 +16,8 @@ def crowded(database, workspace):
         conn.execute(
             "insert into steadhold.grants (workspace, subject, fence, holder, key, length_seconds, until, check_at)"
             " select case when n > 5000 then 'w' || n else %s end, 'job:' || n, 1, 'a', 'k' || n, 60,"
-            " steadhold.clock() + n * interval '1 s', steadhold.clock() + n * interval '1 s' from generate_series(1, 9000) n",
+            " steadhold.clock() + n * interval '1 s', steadhold.clock() + n * interval '1 s'"
+            " from generate_series(1, 9000) n",
             [workspace],
         )
         conn.execute("analyze steadhold.grants")

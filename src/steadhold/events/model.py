@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from steadhold.kit.limits import ID_CHARS_MAX
 from steadhold.kit.plan import Refusal
 
 KEPT_SECONDS: Final = 3 * 86_400
@@ -16,6 +18,7 @@ KEPT_SECONDS: Final = 3 * 86_400
 OURS: Final = ("job:", "approval:", "effect:", "schedule:", "inbox:", "webhook:", "lock:")
 """Aggregates whose ids begin so take events from their own room alone."""
 
+_REVISION: Final = re.compile(r"[1-9][0-9]{0,14}")
 _IDS: Final = uuid.UUID("0d1a7c9e-52c4-5a36-9f0e-6a6b3f8f5e11")
 
 
@@ -23,7 +26,7 @@ _IDS: Final = uuid.UUID("0d1a7c9e-52c4-5a36-9f0e-6a6b3f8f5e11")
 class Happened:
     """An event to be written down. `data` are exact bytes (at most `event_data_bytes_max`), or `data_ref` names them.
 
-    `event_id` None: it follows from the aggregate and its revision. `causation_id` is the event that led to it.
+    `event_id` None: it is `<aggregate_id>@<revision>`. `causation_id` is the event that led to it.
     """
 
     type: str
@@ -37,7 +40,7 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as it is kept; it never changes. The fields are the columns of its row."""
+    """An event as it is kept; it never changes."""
 
     aggregate_id: str
     aggregate_revision: int
@@ -142,9 +145,33 @@ class Due:
     what: bytes
 
 
-def event_id(workspace: str, aggregate_id: str, revision: int) -> str:
-    """Name the event of an aggregate's revision: the same in every process, and never that of another."""
-    return str(uuid.uuid5(_IDS, f"{workspace}/{aggregate_id}/{revision}"))
+def event_id(aggregate_id: str, revision: int) -> str:
+    """Name the event of an aggregate's revision: the same in every process, and no other's in the workspace."""
+    name = f"{aggregate_id}@{revision}"
+    return name if len(name) <= ID_CHARS_MAX else str(uuid.uuid5(_IDS, name))
+
+
+def place_of(name: str) -> tuple[str, int] | None:
+    """Read the aggregate and the revision out of an event's id; None where it was named otherwise."""
+    aggregate_id, _, revision = name.rpartition("@")
+    return (aggregate_id, int(revision)) if aggregate_id and _REVISION.fullmatch(revision) else None
+
+
+def event(
+    aggregate_id: str,
+    revision: int,
+    name: str | None,
+    schema_version: int,
+    occurred_at: datetime,
+    kind: str,
+    ref: str | None,
+    data: bytes | None,
+    *causes: str | None,
+) -> Event:
+    """Make an event of its row, which leaves out what follows from the rest."""
+    name = name or event_id(aggregate_id, revision)
+    ref = ref or data_ref(name, data or b"")
+    return Event(aggregate_id, revision, name, schema_version, occurred_at, kind, ref, data, *causes)
 
 
 def data_ref(name: str, data: bytes) -> str:

@@ -22,9 +22,10 @@ from steadhold.events.model import (
     ReservedId,
     TransitionConflict,
     Waiting,
-    data_ref,
+    event,
     event_id,
     is_ours,
+    place_of,
 )
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import EVENT_DATA_BYTES_MAX, EVENTS_MAX
@@ -40,26 +41,29 @@ def record(workspace: str, happened: Sequence[tuple[str, int, Happened]]) -> Pla
 
     The room owns the revisions and has locked the rows that hold them. Rank aggregates.
     """
-    items = [_row(workspace, aggregate_id, revision, event) for aggregate_id, revision, event in happened]
-    yield from each(SQL.record, items)
-    return [item["event_id"] for item in items]
+    yield from each(SQL.record, [_row(workspace, *placed) for placed in happened])
+    return [told.event_id or event_id(aggregate_id, revision) for aggregate_id, revision, told in happened]
 
 
-def _row(workspace: str, aggregate_id: str, revision: int, event: Happened) -> Item:
-    if event.data is not None and len(event.data) > EVENT_DATA_BYTES_MAX:
+def _row(workspace: str, aggregate_id: str, revision: int, told: Happened) -> Item:
+    if told.data is not None and len(told.data) > EVENT_DATA_BYTES_MAX:
         raise ValueError(f"an event holds at most {EVENT_DATA_BYTES_MAX} bytes; refer to larger data by data_ref")
-    name = event.event_id or event_id(workspace, aggregate_id, revision)
+    if told.event_id is not None and place_of(told.event_id):
+        raise ValueError(
+            f"{told.event_id} is how an event is named by its revision; choose an id without @ and a number"
+        )
+    name = told.event_id or event_id(aggregate_id, revision)
     return {
         "workspace": workspace,
         "aggregate_id": aggregate_id,
         "aggregate_revision": revision,
-        "event_id": name,
-        "schema_version": event.schema_version,
-        "type": event.type,
-        "data_ref": event.data_ref or data_ref(name, event.data or b""),
-        "data": event.data,
-        "correlation_id": event.correlation_id,
-        "causation_id": event.causation_id,
+        "event_id": None if place_of(name) else name,
+        "schema_version": told.schema_version,
+        "type": told.type,
+        "data_ref": told.data_ref,
+        "data": told.data,
+        "correlation_id": told.correlation_id,
+        "causation_id": told.causation_id,
     }
 
 
@@ -106,7 +110,7 @@ def append(
     if moved is None:
         return _conflict((yield from aggregate.plan(workspace, aggregate_id)), expected)
     first = moved - len(happened) + 1
-    placed = [(aggregate_id, revision, event) for revision, event in enumerate(happened, first)]
+    placed = [(aggregate_id, revision, told) for revision, told in enumerate(happened, first)]
     return Appended(moved, tuple((yield from record(workspace, placed))))
 
 
@@ -117,7 +121,7 @@ def _owned(workspace: str, owner: str | None, fence: FenceRef | None) -> Plan[St
 
 
 def _new_ids(workspace: str, happened: Sequence[Happened]) -> Plan[EventTaken | None]:
-    named = [event.event_id for event in happened if event.event_id is not None]
+    named = [told.event_id for told in happened if told.event_id is not None]
     hands = yield from each(SQL.taken, [{"workspace": workspace, "event_id": name} for name in named])
     twice = next((name for n, name in enumerate(named) if name in named[:n]), None)
     taken = next((name for name, hand in zip(named, hands, strict=True) if hand), twice)
@@ -145,7 +149,7 @@ def history(workspace: str, aggregate_id: str, after: int, limit: int) -> Plan[H
     revisions rise by one, but for where a new incarnation begins.
     """
     found = yield from rows(SQL.history, workspace=workspace, aggregate_id=aggregate_id, after=after, limit=limit)
-    events = tuple(Event(*row) for row in found)
+    events = tuple(event(*row) for row in found)
     if events and events[0].aggregate_revision == after + 1:
         return History(events)
     first = yield from one(SQL.first_kept, _number, workspace=workspace, aggregate_id=aggregate_id)
@@ -161,7 +165,11 @@ def _number(value: int | None) -> int | None:
 @operation
 def get(workspace: str, name: str) -> Plan[Event | Missing]:
     """Read an event by its id."""
-    return (yield from maybe(SQL.get, Event, workspace=workspace, event_id=name)) or Missing()
+    if (place := place_of(name)) is None:
+        return (yield from maybe(SQL.named, event, workspace=workspace, event_id=name)) or Missing()
+    aggregate_id, revision = place
+    item = {"workspace": workspace, "aggregate_id": aggregate_id, "aggregate_revision": revision}
+    return (yield from maybe(SQL.at, event, **item)) or Missing()
 
 
 @operation

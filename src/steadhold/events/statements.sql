@@ -32,7 +32,15 @@ limit :limit::bigint
 select min(e.aggregate_revision)
 from steadhold.events e where e.workspace = :workspace::text and e.aggregate_id = :aggregate_id::text
 
--- name: get
+-- name: at
+-- rank: read
+select e.aggregate_id, e.aggregate_revision, e.event_id, e.schema_version, e.occurred_at, e.type, e.data_ref, e.data,
+  e.correlation_id, e.causation_id
+from steadhold.events e
+where e.workspace = :workspace::text and e.aggregate_id = :aggregate_id::text
+  and e.aggregate_revision = :aggregate_revision::bigint and e.event_id is null
+
+-- name: named
 -- rank: read
 select e.aggregate_id, e.aggregate_revision, e.event_id, e.schema_version, e.occurred_at, e.type, e.data_ref, e.data,
   e.correlation_id, e.causation_id

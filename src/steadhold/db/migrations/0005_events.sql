@@ -6,19 +6,19 @@ create table steadhold.events (
   workspace text collate "C" not null,
   aggregate_id text collate "C" not null,
   aggregate_revision bigint not null check (aggregate_revision between 1 and 999999999999999),
-  event_id text collate "C" not null,
+  event_id text collate "C",  -- null: <aggregate_id>@<aggregate_revision>, so that most rows need no second index
   schema_version int not null,
   occurred_at timestamptz not null,
   type text collate "C" not null,
-  data_ref text not null,
+  data_ref text,  -- null: the data here, by its event and digest
   data bytea check (octet_length(data) <= 65536),
   correlation_id text collate "C",
   causation_id text collate "C",
   matched_at timestamptz,
-  primary key (workspace, aggregate_id, aggregate_revision),
-  unique (workspace, event_id)
+  primary key (workspace, aggregate_id, aggregate_revision)
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
 
+create unique index events_by_name on steadhold.events (workspace, event_id) where event_id is not null;
 create index events_unmatched on steadhold.events (workspace, occurred_at, aggregate_id, aggregate_revision)
   where matched_at is null;
 -- A job's own events stay as long as the job, so the window of the others does not look at them.
