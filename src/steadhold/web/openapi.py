@@ -34,12 +34,21 @@ _QUERY: Final[Mapping[str, tuple[Schema, str]]] = {
     ),
     "prefix": ({"type": "string", "maxLength": limits.PATH_BYTES_MAX}, "Only names under it, by whole segments."),
     "revision": ({"type": "integer", "minimum": 1}, "An older revision that is still kept."),
-    "workspace": ({"type": "string"}, "An operator's key names the workspace that it means."),
 }
+_TAG: Final = '^"[1-9][0-9]{0,17}"$'
 _FIELDS: Final[Mapping[str, tuple[str, Schema, str]]] = {
-    "if-match": ("If-Match", {"type": "string"}, 'The revision that was read, such as `"42"`.'),
-    "if-none-match": ("If-None-Match", {"type": "string"}, "`*`: it must not exist. On a reading: what the asker has."),
+    "if-match": ("If-Match", {"type": "string", "pattern": _TAG}, 'The revision that was read, such as `"42"`.'),
+    "if-none-match": (
+        "If-None-Match",
+        {"type": "string", "pattern": f"^[*]$|{_TAG}"},
+        "`*`: it must not exist. On a reading: what the asker has.",
+    ),
     "fence": ("Fence", {"type": "string"}, 'Grants that must be current, such as `"lock:deploy";fence=3`.'),
+}
+_KEY: Final[Schema] = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A key belongs to a workspace. An operator's key does not, and names one by `?workspace=`.",
 }
 _COMMON: Final = (
     "bad_header",
@@ -88,7 +97,7 @@ def document(routes: Sequence[Route], *, version: str) -> Schema:
         "tags": [{"name": tag} for tag in sorted({_tag(route) for route in routes})],
         "paths": dict(sorted(paths.items())),
         "components": {
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {"key": _KEY},
             "schemas": dict(sorted({**components, "Problem": _problem_schema()}.items())),
         },
     }
@@ -124,7 +133,7 @@ def _path(route: Route) -> Iterable[Schema]:
 
 
 def _query(route: Route) -> Iterable[Schema]:
-    for name in (*route.query, *(() if route.house else ("workspace",))):
+    for name in route.query:
         schema, told = _QUERY.get(name, ({"type": "string"}, ""))
         yield {"name": name, "in": "query", "schema": dict(schema), **({"description": told} if told else {})}
 
