@@ -35,10 +35,10 @@ def dev(config: str | None, as_json: bool, **flags: Any) -> None:  # noqa: FBT00
     The key it prints is kept in the data folder: the same one at each start. Ctrl-C stops everything, and nothing
     is lost. Other machines cannot reach it; for those there is `steadhold serve`.
     """
-    from steadhold.cli.logs import to_stderr
+    from steadhold.server import logs
 
     settings = _settings(flags, config)
-    to_stderr(settings.log_format if "STEADHOLD_LOG_FORMAT" in os.environ else "text", level="warning")
+    logs.configure(settings.log_format)
     _run(settings, plain=as_json or not sys.stdout.isatty())
 
 
@@ -46,10 +46,12 @@ def _settings(flags: dict[str, Any], config: str | None) -> Settings:
     """What was asked for, save that the database is the folder's own and only this machine is served."""
     import msgspec
 
-    from steadhold.cli.database import settings
     from steadhold.db.folder import default_data_dir
+    from steadhold.server.sources import load
 
-    found = settings({**flags, "database_url": "", "unix_socket": "", "listen_fd": -1}, config)
+    asked = {**flags, "database_url": "", "unix_socket": "", "listen_fd": -1}
+    loaded = load(asked, os.environ, Path(config) if config else None)
+    found = loaded.settings
     if not _loops_back(found.host):
         raise Said(
             f"`steadhold dev` serves this machine only, and {found.host} is no loopback address.",
@@ -58,7 +60,8 @@ def _settings(flags: dict[str, Any], config: str | None) -> Settings:
         )
     folder = Path(found.data_dir or default_data_dir()).absolute()
     hosts = tuple(dict.fromkeys((*LOOPBACK, found.host.lower(), *found.hosts)))
-    return msgspec.structs.replace(found, data_dir=str(folder), hosts=hosts)
+    form = "text" if loaded.origins["log_format"] == "default" else found.log_format
+    return msgspec.structs.replace(found, data_dir=str(folder), hosts=hosts, log_format=form)
 
 
 def _loops_back(host: str) -> bool:

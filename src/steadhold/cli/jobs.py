@@ -9,13 +9,12 @@ import click
 
 from steadhold.cli.bodies import Verb, body, given
 from steadhold.cli.connect import asks, named
-from steadhold.cli.exits import ERROR, ONGOING, Said
+from steadhold.cli.exits import Said
 from steadhold.cli.show import Out, printed, raw
 from steadhold.cli.when import moment
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
-    from steadhold.sdk.jobs import Job
 
 COLUMNS: Final = ("job_id", "type", "state", "attempt", "created_at", "run_at")
 STATES: Final = ("accepted", "running", "waiting", "completed", "failed", "cancelled")
@@ -148,7 +147,8 @@ def signal(
 
 @jobs.command()
 @click.argument("job_id")
-@click.option("--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS", help="Exit code 8 after this long.")
+@click.option("--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS",
+              help="Only print it once it has ended; exit code 8 after this long.")  # fmt: skip
 @printed
 @asks
 def watch(client: Client, job_id: str, seconds: float | None, out: Out) -> None:
@@ -160,13 +160,9 @@ def watch(client: Client, job_id: str, seconds: float | None, out: Out) -> None:
 
 
 def _watched(client: Client, job_id: str, seconds: float | None, out: Out) -> None:
-    from steadhold.cli.watching import changes
-
-    job: Job | None = None
-    for job in changes(client, job_id, seconds):
+    jobs = client.jobs.watch(job_id) if seconds is None else [client.jobs.wait(job_id, timeout_seconds=seconds)]
+    for job in jobs:
         out.each(job, ("revision", "state", "attempt", "stages", "progress"))
-    if job is None or not job.ended:
-        raise Said(f"Job {job_id} has not ended within {seconds:g} s.", ONGOING)
-    if job.state != "completed":
-        why = f": {job.error_code}" if job.error_code else ""
-        raise Said(f"Job {job_id} {'was cancelled' if job.state == 'cancelled' else 'failed'}{why}.", ERROR)
+        if job.ended and job.state != "completed":
+            why = f": {job.error_code}" if job.error_code else ""
+            raise Said(f"Job {job_id} {'was cancelled' if job.state == 'cancelled' else 'failed'}{why}.")

@@ -22,9 +22,10 @@ def serve(config: str | None, **flags: Any) -> None:
     Settings come from flags, STEADHOLD_* variables and a TOML file, in that order; `steadhold config show` tells
     which. A log line "ready" says when requests are answered. SIGTERM and Ctrl-C stop it within a second.
     """
+    import logging
+
     import structlog
 
-    from steadhold.cli.logs import to_stderr
     from steadhold.cli.supervisor import inherited, tell
     from steadhold.server.run import run
     from steadhold.server.sources import load
@@ -33,8 +34,8 @@ def serve(config: str | None, **flags: Any) -> None:
     if given["listen_fd"] is None and (socket := inherited(os.environ, os.getpid())) is not None:
         given["listen_fd"] = socket
     settings = load(given, os.environ, Path(config) if config else None).settings
-    to_stderr(settings.log_format)
-    log = structlog.get_logger("steadhold.server")
+    logging.getLogger(__name__).setLevel(logging.INFO)
+    log = structlog.get_logger(__name__)
 
     def ready(_app: App, url: str) -> None:
         log.info("ready", url=url, pid=os.getpid(), background=settings.background)
