@@ -122,7 +122,7 @@ def test_a_twin_in_the_same_transaction_is_told_to_begin_again(conn, workspace):
 
 def test_of_twins_in_one_statement_the_first_gets_the_key(conn, workspace):
     def claims():
-        item = {"workspace": workspace, "born_ms": None, "ahead_seconds": 300, "kept_seconds": DAY}
+        item = {"workspace": workspace, "born_ms": None, "ahead_seconds": 300.0, "kept_seconds": 1.0 * DAY}
         items = [{**item, "key": key, "fingerprint": b"f"} for key in ("k", "other", "k")]
         return (yield from each(SQL.claim, items))
 

@@ -1,16 +1,3 @@
--- name: record
--- rank: aggregates by aggregate_id, aggregate_revision
--- Writes history, which is at the same time what a relay will publish.
-insert into steadhold.events (workspace, aggregate_id, aggregate_revision, event_id, schema_version, occurred_at, type,
-  data_ref, data, correlation_id, causation_id)
-select :workspace::text, aggregate_id, aggregate_revision, event_id, schema_version, steadhold.clock(), type, data_ref,
-  data, correlation_id, causation_id
-from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :event_id::text[], :schema_version::int[], :type::text[],
-    :data_ref::text[], :data::bytea[], :correlation_id::text[], :causation_id::text[])
-  with ordinality as i(aggregate_id, aggregate_revision, event_id, schema_version, type, data_ref, data, correlation_id,
-    causation_id, n)
-order by n
-
 -- name: taken
 -- rank: read by event_id
 select i.n, e.aggregate_id, e.aggregate_revision
@@ -98,6 +85,19 @@ with i as materialized (
   returning fit.n, a.revision
 )
 select n, revision from moved
+
+-- name: record
+-- rank: aggregates by aggregate_id, aggregate_revision
+-- Writes history, which is at the same time what a relay will publish.
+insert into steadhold.events (workspace, aggregate_id, aggregate_revision, event_id, schema_version, occurred_at, type,
+  data_ref, data, correlation_id, causation_id)
+select :workspace::text, aggregate_id, aggregate_revision, event_id, schema_version, steadhold.clock(), type, data_ref,
+  data, correlation_id, causation_id
+from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :event_id::text[], :schema_version::int[], :type::text[],
+    :data_ref::text[], :data::bytea[], :correlation_id::text[], :causation_id::text[])
+  with ordinality as i(aggregate_id, aggregate_revision, event_id, schema_version, type, data_ref, data, correlation_id,
+    causation_id, n)
+order by n
 
 -- name: aggregate
 -- rank: read by aggregate_id

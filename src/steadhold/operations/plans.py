@@ -167,8 +167,8 @@ def _claim(
         "key": key,
         "fingerprint": fingerprint,
         "born_ms": uuid7_ms(key),
-        "ahead_seconds": OPERATION_AHEAD_SECONDS_MAX,
-        "kept_seconds": kept_seconds,
+        "ahead_seconds": float(OPERATION_AHEAD_SECONDS_MAX),
+        "kept_seconds": float(kept_seconds),
     }
     while True:
         claim = yield from one(SQL.claim, Claim, **item)

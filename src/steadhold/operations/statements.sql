@@ -5,12 +5,14 @@
 -- A UUIDv7 says when it was made (born_ms). Its age is tested before, so that nothing is written for one that is
 -- refused, and again once the row is ours: a purge may have removed its receipt while we waited.
 with i as materialized (
-  select key, fingerprint, to_timestamp(born_ms / 1000.0) as born_at, n
-  from unnest(:key::text[], :fingerprint::bytea[], :born_ms::bigint[]) with ordinality as i(key, fingerprint, born_ms, n)
+  select key, fingerprint, to_timestamp(born_ms / 1000.0) as born_at, make_interval(secs => ahead_seconds) as ahead,
+    make_interval(secs => kept_seconds) as kept, n
+  from unnest(:key::text[], :fingerprint::bytea[], :born_ms::bigint[], :ahead_seconds::float8[], :kept_seconds::float8[])
+    with ordinality as i(key, fingerprint, born_ms, ahead_seconds, kept_seconds, n)
 ), aged as materialized (
   select i.*,
-    coalesce(born_at > steadhold.clock() + make_interval(secs => :ahead_seconds::float8), false) as early,
-    coalesce(born_at < greatest(steadhold.clock() - make_interval(secs => :kept_seconds::float8),
+    coalesce(born_at > steadhold.clock() + ahead, false) as early,
+    coalesce(born_at < greatest(steadhold.clock() - kept,
       (select h.purged_before from steadhold.receipt_horizons h where h.workspace = :workspace::text)), false) as late
   from i
 ), first as materialized (
@@ -22,7 +24,7 @@ with i as materialized (
   returning c.key
 )
 select a.n, mine.key is not null and a.n = first.n, a.early,
-  a.late or coalesce(a.born_at < steadhold.clock() - make_interval(secs => :kept_seconds::float8), false), steadhold.clock()
+  a.late or coalesce(a.born_at < steadhold.clock() - a.kept, false), steadhold.clock()
 from aged a left join first using (key) left join mine using (key)
 
 -- name: recall
