@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from steadhold.kit import failpoints
 from steadhold.kit.ids import new_id
 from steadhold.kit.plan import Call, Refusal
 from steadhold.web import body as bodies
@@ -138,6 +139,8 @@ class Doors:
         most = bodies.inspect(route, head.fields)
         body = await bodies.read(turn.receive, most)
         bodies.inspect_type(route, head.fields, body)
+        if failpoints.armed:
+            failpoints.hit("received")
         request = await self._request(turn, route, who, params, head, body)
         asked = route.handle(request)
         if isinstance(asked, (Reply, Problem)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
+from steadhold.kit import failpoints
 from steadhold.web.ask import Answer, Headers, Problem, Reply
 from steadhold.web.problem import MEDIA_TYPE, PROBLEMS, encode
 
@@ -26,6 +27,10 @@ async def send(sender: Send, answer: Answer, more: Headers = (), *, base: str = 
     for name, value in (*answer.headers, *more):
         fields.append((name.lower().encode("latin-1"), value.encode("latin-1")))
     await sender({"type": "http.response.start", "status": status, "headers": fields})
+    if failpoints.armed and not head:
+        await sender({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
+        failpoints.hit("reply_half_sent")
+        body = body[len(body) // 2 :]
     await sender({"type": "http.response.body", "body": b"" if head else body})
 
 
