@@ -130,9 +130,13 @@ class Work(RuleBasedStateMachine):
             assert beaten == StaleFence(f"job:{job.id}")
 
     def fenced(self, which, *, old):
-        claimed = [job for job in self.all if job.fences]
-        job = claimed[which % len(claimed)]
-        return job, job.fences[0] if old else job.fences[-1]
+        """A job with a fence of its: mostly one that runs, under its current one."""
+        if not any(job.state == "running" for job in self.all):
+            self.submit(None)
+            self.claim(3)
+        claimed = [job for job in self.all if job.fences and (old or job.state == "running")]
+        job = claimed[which % len(claimed)] if claimed else self.all[0]
+        return job, (job.fences[0] if old else job.fences[-1])
 
     @precondition(lambda self: any(job.fences for job in self.all))
     @rule(which=WHICH, old=OLD, stage=st.sampled_from(["a", "b"]))

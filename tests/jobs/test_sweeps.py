@@ -23,6 +23,18 @@ def test_a_lapsed_lease_is_due_again(desk, clock):
     assert desk.lapse(10) == 0
 
 
+def test_nothing_is_written_once_the_lease_has_ended(desk, clock):
+    """Swept or not: the clock alone ends it."""
+    job = desk.running()
+    stale = StaleFence(f"job:{job.id}")
+    clock.move(31)
+    assert desk.checkpoint(job.id, job.fence, "s") == stale
+    assert desk.heartbeat(job.id, job.fence, b"1") == stale
+    assert desk.said(job, Complete()) == stale
+    left = desk.get(job.id)
+    assert (left.state, left.revision, left.progress, left.stages) == ("running", job.revision, None, 0)
+
+
 def test_a_renewed_lease_is_left_alone(desk, clock):
     job = desk.running()
     clock.move(20)
