@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import re
@@ -47,6 +48,7 @@ def secret_of(random: bytes) -> str:
     return _base62(int.from_bytes(random), 43)
 
 
+@functools.lru_cache(maxsize=4_096)
 def parse_token(text: str) -> Token | None:
     """Read a presented key; None for what cannot be one, a mistyped one among it."""
     found = _TOKEN.fullmatch(text)

@@ -73,12 +73,15 @@ Condition: TypeAlias = ExactTag | AnyTag | WeakTag | ForeignTag | TagList | BadT
 _TAG = re.compile(r'(W/)?"([!#-~\x80-\xff]*+)"')
 _TAGS = re.compile(rf"{_TAG.pattern}(?:[ \t]*+,[ \t]*+{_TAG.pattern})*+")
 _REVISION = re.compile(r"[1-9][0-9]{0,17}")
+_PLAIN = re.compile(rf'"({_REVISION.pattern})"')  # what nearly every condition is, read at a tenth of the cost
 
 
 def condition(field: str | None) -> Condition:
     """What an If-Match or If-None-Match field says. Revision 42 is the strong tag ``"42"``."""
     if field is None:
         return None
+    if plain := _PLAIN.fullmatch(field):
+        return ExactTag(int(plain[1]))
     text = field.strip(" \t")
     if text == "*":
         return AnyTag()
