@@ -60,10 +60,11 @@ def guides() -> dict[str, str]:
 
 
 def facts() -> dict[str, Any]:
-    """What rooms tell of themselves in capabilities: `CAPABILITIES` of a room's package."""
+    """What rooms with doors tell of themselves in capabilities: `CAPABILITIES` of their packages."""
     told: dict[str, Any] = {}
-    for room in rooms():
-        mine: Mapping[str, Any] = getattr(importlib.import_module(f"steadhold.{room}"), "CAPABILITIES", {})
+    for module in _modules("routes"):
+        room = importlib.import_module(module.__name__.rpartition(".")[0])
+        mine: Mapping[str, Any] = getattr(room, "CAPABILITIES", {})
         told |= mine
     return told
 

@@ -94,7 +94,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "too_many_requests": Kind(429, "wait", "Too many requests"),
     "storage_exhausted": Kind(507, "stop", "The workspace's storage is exhausted"),
     # --- trouble here ---
-    "internal": Kind(500, "stop", "Something unforeseen went wrong here"),
+    "internal": Kind(500, "reread", "Something unforeseen went wrong here"),
     "unavailable": Kind(503, "resend", "Not available now; nothing was changed"),
     "busy": Kind(503, "resend", "What this needs is held by another transaction; nothing was changed"),
     "outcome_unknown": Kind(503, "resend", "Nobody knows yet whether this took effect"),

@@ -14,7 +14,7 @@ from steadhold.web.hub import Hint, Hub
 
 T = TypeVar("T")
 
-POLL_SECONDS: Final = 0.5
+POLL_SECONDS: Final = 0.8
 """A change that gave no hint, another process's or a library's, is seen within this."""
 
 

@@ -33,7 +33,7 @@ T = TypeVar("T")
 Said: TypeAlias = tuple[bytes | str | None, ...]
 """All that makes a request this request and no other; an operation's fingerprint is made of it."""
 
-_INTERNAL: Final = "This was not foreseen; nothing was committed. The log has more under the request's id."
+_INTERNAL: Final = "This was not foreseen, so read what it would have changed. The log has more under the request's id."
 
 
 class Play(Protocol):
