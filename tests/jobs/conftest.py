@@ -3,6 +3,9 @@ from __future__ import annotations
 import pytest
 
 from steadhold import jobs
+from steadhold.db.pool import Pool
+from steadhold.play.single import Single
+from tests.jobs.house import House
 
 
 class Desk:
@@ -43,3 +46,9 @@ class Desk:
 @pytest.fixture
 def desk(conn, workspace):
     return Desk(conn, workspace)
+
+
+@pytest.fixture
+async def house(dsn, workspace):
+    async with Pool(dsn, size=4) as pool:
+        yield await House(Single(pool), workspace).enter()

@@ -1,111 +1,16 @@
-"""The verbs on a real PostgreSQL, each test in a transaction that is rolled back."""
+"""The verbs of a worker on a real PostgreSQL, each test in a transaction that is rolled back."""
 
 from __future__ import annotations
 
-import hashlib
 from datetime import timedelta
 
 import pytest
 
-from steadhold import access, jobs
-from steadhold.jobs import Complete, Configuration, Fail, Release, Retry, Settlement, Submission
-from steadhold.kit.ids import new_id
+from steadhold import jobs
+from steadhold.jobs import Complete, Configuration, Fail, Release, Retry, Settlement
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 
 NOBODY = "0198f000-0000-7000-8000-000000000000"
-
-
-def test_a_job_from_admission_to_its_end(desk):
-    job = Submission("resize", b'{"n":1}')
-    made = desk.submit(job)
-    assert (made.id, made.configuration_revision) == (job.id, 0)
-    (claimed,) = desk.claim("w1", ["resize"], 10)
-    assert (claimed.id, claimed.input, claimed.attempt, claimed.revision) == (job.id, b'{"n":1}', 1, made.revision + 1)
-    settled = desk.said(claimed, Complete(b"42"))
-    assert (settled.state, settled.revision) == ("completed", claimed.revision + 1)
-    reference = f"job:{job.id}/result#sha256:{hashlib.sha256(b'42').hexdigest()}"
-    assert desk.get(job.id).job() == jobs.Completed(job.id, reference)
-    assert desk.contents(job.id).result == b"42"
-    assert [(what, cause) for what, _, cause in desk.history(job.id)] == [
-        ("accepted", "submit"), ("running", "claim"), ("completed", "complete"),
-    ]  # fmt: skip
-
-
-def test_the_same_submission_is_the_same_job(desk):
-    job = Submission("t", b"1")
-    made = desk.submit(job)
-    assert desk.submit(job) == jobs.Existing(job.id, made.revision, "accepted")
-    assert desk.submit(Submission("t", b"2", id=job.id)) == jobs.KeyConflict(job.id)
-
-
-def test_a_unique_key_is_held_until_the_end(desk):
-    first = desk.running(unique_key="k", input=b"1")
-    assert desk.submit(Submission("t", b"1", unique_key="k")).id == first.id
-    assert desk.submit(Submission("t", b"2", unique_key="k")) == jobs.KeyConflict(first.id)
-    desk.said(first, Complete())
-    assert isinstance(desk.submit(Submission("t", b"2", unique_key="k")), jobs.Submitted)
-
-
-def test_twins_of_one_key_in_one_batch(desk):
-    twins = [
-        Submission("t", b"1", unique_key="k"),
-        Submission("t", b"1", unique_key="k"),
-        Submission("t", b"2", unique_key="k"),
-    ]
-    made, same, other = desk.submit_all(twins)
-    assert (made.id, same.id, other) == (twins[0].id, made.id, jobs.KeyConflict(made.id))
-
-
-def test_a_batch_answers_each(desk):
-    desk.configure("strict", Configuration(input_schema=b'{"type":"object","required":["n"]}'), None)
-    ok, bad, free = desk.submit_all(
-        [Submission("strict", b'{"n":1}'), Submission("strict", b"{}"), Submission("free", b"[]")]
-    )
-    assert isinstance(ok, jobs.Submitted)
-    assert isinstance(free, jobs.Submitted)
-    assert [pointer for pointer, _ in bad.faults] == [""]
-
-
-def test_pointers_name_the_place(desk):
-    schema = b'{"properties":{"a/b":{"type":"array","items":{"type":"integer"}}}}'
-    desk.configure("t", Configuration(input_schema=schema), None)
-    refused = desk.submit(Submission("t", b'{"a/b":[1,"x"]}'))
-    assert [pointer for pointer, _ in refused.faults] == ["/a~1b/1"]
-
-
-def test_entitlements_are_asked_before_anything_is_stored(desk, database, conn, workspace):
-    with database.connect() as owner:
-        owner.execute(
-            "insert into steadhold.entitlements (workspace, revision, job_types, jobs_queued_max, changed_at)"
-            " values (%s, 1, '{t}', 2, steadhold.clock())",
-            [workspace],
-        )
-    assert isinstance(desk.submit(Submission("other")), access.NotEntitled)
-    first, second, third = desk.submit_all([Submission("t") for _ in range(3)])
-    assert isinstance(first, jobs.Submitted)
-    assert isinstance(second, jobs.Submitted)
-    assert third == access.QueueFull(2, 2)
-    assert desk.submit(Submission("t")) == access.QueueFull(2, 2)
-
-
-def test_what_is_pinned_stays(desk):
-    made = desk.configure("t", Configuration(attempts_max=1, lease_seconds=7), None)
-    old = desk.accepted()
-    newer = desk.configure("t", Configuration(attempts_max=5, lease_seconds=9), made.revision)
-    young = desk.accepted()
-    claimed = {job.id: job for job in desk.claim("w", ["t"], 10)}
-    assert (claimed[old].configuration_revision, claimed[old].lease_seconds) == (made.revision, 7)
-    assert (claimed[young].configuration_revision, claimed[young].lease_seconds) == (newer.revision, 9)
-    assert desk.said(claimed[old], Fail("boom")).state == "failed"
-    assert desk.said(claimed[young], Fail("boom")).state == "accepted"
-
-
-def test_a_configuration_has_one_winner(desk):
-    made = desk.configure("t", Configuration(), None)
-    assert desk.configure("t", Configuration(), None) == RevisionConflict(made.revision)
-    assert desk.configure("t", Configuration(), made.revision + 5) == RevisionConflict(made.revision)
-    assert desk.configure("none", Configuration(), 1) == Missing()
-    assert [type.type for type in desk.job_types("", 10).items] == ["t"]
 
 
 def test_claims_go_by_priority_then_time(desk, clock):
@@ -336,87 +241,3 @@ def test_failures_are_spaced_and_end(desk, clock):
         (job,) = desk.claim("w", ["t"], 1)
     assert (waits, settled.state) == ([10, 15], "failed")
     assert desk.get(job.id).job() == jobs.Failed(job.id, "boom")
-
-
-def test_a_retry_keeps_what_the_job_was_given(desk):
-    desk.configure("t", Configuration(), None)
-    job = desk.running(input=b"[7]", tags=("x", "y"), unique_key="k")
-    desk.checkpoint(job.id, job.fence, "one", b"1")
-    assert desk.retry(job.id, new_id()) == jobs.JobNotEnded(job.id, "running")
-    desk.said(job, Fail("x", klass="permanent"))
-    desk.configure("t", Configuration(lease_seconds=5), job.configuration_revision)
-    again = desk.retry(job.id, new_id())
-    assert (again.retry_of, again.root_job_id, again.configuration_revision) == (
-        job.id,
-        job.id,
-        job.configuration_revision,
-    )
-    assert desk.retry(job.id, new_id()) == jobs.KeyConflict(again.id)
-    (claimed,) = desk.claim("w", ["t"], 1)
-    assert (claimed.input, [stage for stage, _ in claimed.stages]) == (b"[7]", ["one"])
-    assert claimed.root_job_id == job.id
-    assert desk.checkpoint(claimed.id, claimed.fence, "one", b"1").again
-    assert isinstance(desk.checkpoint(claimed.id, claimed.fence, "one", b"2"), jobs.CheckpointConflict)
-    assert desk.retry(NOBODY, new_id()) == Missing()
-
-
-def test_cancelling_what_nobody_runs(desk):
-    id = desk.accepted()
-    assert (desk.cancel(id, "me", "enough").outcome, desk.state(id)) == ("cancelled", "cancelled")
-    assert desk.cancel(id, "me").outcome == "cancelled"
-    assert (desk.get(id).cancel_by, desk.get(id).cancel_reason) == ("me", "enough")
-    assert desk.claim("w", ["t"], 1) == []
-
-
-def test_cancelling_what_runs_is_a_request(desk):
-    job = desk.running()
-    asked = desk.cancel(job.id, "me")
-    assert (asked.outcome, asked.state, asked.revision) == ("requested", "running", job.revision + 1)
-    assert desk.cancel(job.id, "you") == asked
-    assert desk.said(job, jobs.ConfirmCancel()).state == "cancelled"
-    assert desk.get(job.id).job() == jobs.Cancelled(job.id)
-
-
-def test_completion_may_win_over_a_request(desk):
-    job = desk.running()
-    desk.cancel(job.id, "me")
-    assert desk.said(job, Complete()).state == "completed"
-    assert desk.cancel(job.id, "me").outcome == "too_late"
-
-
-@pytest.mark.parametrize("said", [Release(), Release(5), Fail("x"), Fail("x", klass="interrupted")])
-def test_a_job_asked_to_cancel_is_not_run_again(desk, said):
-    job = desk.running()
-    desk.cancel(job.id, "me")
-    assert desk.said(job, said).state == "cancelled"
-
-
-def test_nothing_to_confirm(desk):
-    job = desk.running()
-    assert desk.said(job, jobs.ConfirmCancel()) == jobs.CancelNotRequested(job.id)
-    assert desk.state(job.id) == "running"
-
-
-def test_many_at_once_need_their_count(desk):
-    ids = [desk.accepted(tags=("old",)) for _ in range(3)]
-    other = desk.accepted()
-    old = jobs.Filter(tag="old")
-    assert desk.cancel_all(old, None, "me") == jobs.Counted(3)
-    assert desk.cancel_all(old, 2, "me") == jobs.CountChanged(3)
-    assert [outcome.outcome for outcome in desk.cancel_all(old, 3, "me").outcomes] == ["cancelled"] * 3
-    assert desk.state(other) == "accepted"
-    assert desk.retry_all(old, None, []) == jobs.Counted(3)
-    assert {outcome.retry_of for outcome in desk.retry_all(old, 3, [new_id() for _ in range(3)]).outcomes} == set(ids)
-
-
-def test_lists_are_filtered_and_paged(desk):
-    ids = [desk.accepted(tags=("x",) if n % 2 else ()) for n in range(4)]
-    running = desk.claim("w", ["t"], 1)[0].id
-    first = desk.jobs(jobs.Filter(), None, 3)
-    assert [view.id for view in first.items] == ids[:0:-1]
-    assert first.next_cursor
-    assert [view.id for view in desk.jobs(jobs.Filter(), ids[1], 3).items] == [ids[0]]
-    assert [view.id for view in desk.jobs(jobs.Filter(tag="x"), None, 9).items] == [ids[3], ids[1]]
-    assert [view.id for view in desk.jobs(jobs.Filter(state="running"), None, 9).items] == [running]
-    assert [view.id for view in desk.jobs(jobs.Filter(state="failed"), None, 9).items] == []
-    assert len(desk.jobs(jobs.Filter(type="t", state="accepted"), None, 9).items) == 3

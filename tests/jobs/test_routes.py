@@ -1,158 +1,17 @@
-"""jobs through the doors: what each route answers, and what it refuses."""
+"""jobs through the doors: what a worker and who steers is answered, and what is refused."""
 
 from __future__ import annotations
 
-import functools
 import hashlib
 
-import msgspec
 import pytest
 
-from steadhold import access, jobs
-from steadhold.access.authenticate import Keyring, permits
-from steadhold.access.model import HOUSE
+from steadhold import jobs
 from steadhold.db.pool import Pool
-from steadhold.jobs.routes import ROUTES
-from steadhold.kit.ids import new_id
-from steadhold.kit.limits import JOB_INPUT_BYTES_MAX
 from steadhold.play.single import Single
-from steadhold.server.receipts import receipted
-from steadhold.server.trouble import trouble
-from steadhold.web.flights import Flights
-from steadhold.web.hub import Hub
-from steadhold.web.serve import Above, Doors
-from tests.access.people import a_token
-from tests.web.toy import Client
+from tests.jobs.house import House
 
 NOBODY = "0198f000-0000-7000-8000-000000000000"
-
-
-class House:
-    """The doors of jobs over a real database, and a client that may do everything."""
-
-    def __init__(self, player, workspace):
-        self.player, self.workspace, self.keyring = player, workspace, Keyring(player)
-        above = Above(
-            play=player.play,
-            authenticate=self.keyring.principal,
-            permits=permits,
-            receipted=functools.partial(receipted, kept_seconds=3_600),
-            trouble=trouble,
-            rate=self.keyring.rate,
-            known=self.keyring.known,
-            forget=self.keyring.forget,
-            house=HOUSE,
-        )
-        self.doors = Doors(ROUTES, above, hub=Hub(), flights=Flights())
-
-    async def enter(self, scopes=("jobs:*",)):
-        token = a_token()
-        wanted = {"env": "live", "subject": "anna", "kind": "service", "scopes": scopes}
-        await self.player.play(access.import_key.call(self.workspace, token.key_id, token.hash, **wanted))
-        self.client = Client(self.doors, token.text)
-        return self
-
-    async def __call__(self, method, target, value=None, **headers):
-        headers.setdefault("idempotency_key", new_id())
-        body = value if isinstance(value, bytes) else b"" if value is None else msgspec.json.encode(value)
-        return await self.client(method, target, body, **headers)
-
-    async def submitted(self, type="t", **more):
-        return (await self("POST", "/v1/jobs", {"type": type, **more})).json["job_id"]
-
-    async def claimed(self, type="t", **more):
-        """A job that is admitted and claimed: the claim's own account of it."""
-        await self.submitted(type, **more)
-        (job,) = (await self("POST", "/v1/jobs:claim", {"worker": "w", "types": [type], "limit": 1})).json["jobs"]
-        return job
-
-    async def settled(self, job, **outcome):
-        return await self("POST", f"/v1/jobs/{job['job_id']}/settle", {"fence": job["fence"], "outcome": outcome})
-
-
-@pytest.fixture
-async def house(dsn, workspace):
-    async with Pool(dsn, size=4) as pool:
-        yield await House(Single(pool), workspace).enter()
-
-
-async def test_admission(house):
-    made = await house("POST", "/v1/jobs", b'{"type":"t","input":{"n":1.50},"tags":["x"]}', idempotency_key="op-1")
-    id = made.json["job_id"]
-    assert (made.status, made.headers["location"], made.json["state"]) == (202, f"/v1/jobs/{id}", "accepted")
-    again = await house("POST", "/v1/jobs", b'{"type":"t","input":{"n":1.50},"tags":["x"]}', idempotency_key="op-1")
-    assert (again.status, again.json, again.headers["idempotent-replayed"]) == (202, made.json, "true")
-    read = await house("GET", f"/v1/jobs/{id}")
-    assert (read.json["tags"], read.json["effects"], read.headers["etag"]) == (["x"], [], f'"{read.json["revision"]}"')
-    assert (await house("GET", f"/v1/jobs/{id}/input")).body == b'{"n":1.50}'
-    assert (await house.client("POST", "/v1/jobs", b'{"type":"t"}')).code == "key_required"
-
-
-async def test_a_live_key_answers_with_the_job_there_is(house):
-    first = await house("POST", "/v1/jobs", {"type": "t", "input": 1, "unique_key": "k"})
-    same = await house("POST", "/v1/jobs", {"type": "t", "input": 1, "unique_key": "k"})
-    other = await house("POST", "/v1/jobs", {"type": "t", "input": 2, "unique_key": "k"})
-    assert (same.status, same.json["job_id"]) == (200, first.json["job_id"])
-    assert (other.status, other.code, other.json["job_id"]) == (409, "key_conflict", first.json["job_id"])
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
-        ({}, 400, "bad_member"),
-        ({"type": "a b"}, 400, "bad_member"),
-        ({"type": "t", "colour": 1}, 400, "bad_member"),
-        ({"type": "t", "priority": 10}, 400, "bad_member"),
-        ({"type": "t", "run_at": "2026-01-01T00:00:00"}, 400, "bad_member"),
-        ({"type": "t", "deadline_seconds": 0}, 400, "bad_member"),
-        ({"type": "t", "tags": ["x"] * 17}, 400, "bad_member"),
-        ({"type": "t", "input": 1, "input_ref": "x"}, 422, "two_sources"),
-        ({"type": "t", "concurrency_key": "schedule:x"}, 422, "reserved_key"),
-        ({"type": "t", "input": "x" * JOB_INPUT_BYTES_MAX}, 413, "too_large"),
-        (b'{"type":"t","input":NaN}', 400, "bad_json"),
-        (b'{"type":"t","input":{"a":1,"a":2}}', 400, "bad_json"),
-    ],
-)
-async def test_what_is_not_admitted(house, body, status, code):
-    refused = await house("POST", "/v1/jobs", body)
-    assert (refused.status, refused.code) == (status, code)
-
-
-async def test_the_schema_of_a_type(house):
-    schema = b'{"input_schema":{"type":"object","required":["n"]},"lease_seconds":7}'
-    made = await house("PUT", "/v1/job-types/t", schema, if_none_match="*")
-    assert made.status == 201
-    assert (await house("PUT", "/v1/job-types/t", schema, if_none_match="*")).status == 412
-    assert (await house("PUT", "/v1/job-types/t", schema)).code == "condition_required"
-    assert (
-        await house("PUT", "/v1/job-types/u", b'{"input_schema":{"type":7}}', if_none_match="*")
-    ).code == "bad_schema"
-    read = await house("GET", "/v1/job-types/t")
-    assert read.json["configuration"]["input_schema"] == {"type": "object", "required": ["n"]}
-    assert (read.json["configuration"]["lease_seconds"], read.json["revision"]) == (7, made.json["revision"])
-    refused = await house("POST", "/v1/jobs", {"type": "t", "input": {"m": 1}})
-    assert (refused.status, refused.code, refused.json["faults"][0]["pointer"]) == (422, "invalid_input", "")
-    assert [item["type"] for item in (await house("GET", "/v1/job-types")).json["items"]] == ["t"]
-    assert (await house("GET", "/v1/job-types/none")).status == 404
-
-
-async def test_many_at_once(house):
-    await house("PUT", "/v1/job-types/strict", b'{"input_schema":false}', if_none_match="*")
-    items = [{"type": "t"}, {"type": "strict"}, {"type": "t"}]
-    made = await house("POST", "/v1/jobs:batch", {"items": items}, idempotency_key="b-1")
-    assert [outcome["status"] for outcome in made.json["outcomes"]] == [202, 422, 202]
-    assert made.json["outcomes"][1]["code"] == "invalid_input"
-    again = await house("POST", "/v1/jobs:batch", {"items": items}, idempotency_key="b-1")
-    assert again.json == made.json
-    assert len((await house("GET", "/v1/jobs")).json["items"]) == 2
-
-
-async def test_a_batch_that_admits_nothing_keeps_no_receipt(house):
-    await house("PUT", "/v1/job-types/strict", b'{"input_schema":false}', if_none_match="*")
-    for _ in range(2):
-        refused = await house("POST", "/v1/jobs:batch", {"items": [{"type": "strict"}]}, idempotency_key="b-2")
-        assert refused.json["outcomes"][0]["status"] == 422
-        assert "idempotent-replayed" not in refused.headers
 
 
 async def test_a_job_is_worked(house):
