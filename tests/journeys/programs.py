@@ -93,20 +93,28 @@ class Program:
     """One `steadhold` process. What it logs is kept in a file, and shown when it does not come up."""
 
     def __init__(
-        self, *words: str, user: User, log: Path, environ: Mapping[str, str] | None = None, **popen: Any
+        self,
+        *words: str,
+        user: User,
+        log: Path,
+        environ: Mapping[str, str] | None = None,
+        errors: bool = False,
+        module: str | None = "steadhold",
+        **popen: Any,
     ) -> None:
         self.log = log
-        with log.open("ab") as errors:
+        with log.open("ab") as kept:
             self.process = subprocess.Popen(
-                [user.python, "-m", "steadhold", *words],
+                [user.python, *(("-m", module) if module else ()), *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=errors,
+                stderr=subprocess.PIPE if errors else kept,
                 env={**BASE, **user.environ, **(environ or {})},
                 cwd=popen.pop("cwd", "/"),
                 **user.switch,
                 **popen,
-            )  # fmt: skip
+            )
+        self.errors = self.process.stderr
 
     def line(self) -> dict[str, Any]:
         """The next line that it prints."""
@@ -133,4 +141,5 @@ class Program:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        self.process.stdout.close()
+        for stream in filter(None, (self.process.stdout, self.errors)):
+            stream.close()
