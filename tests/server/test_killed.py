@@ -95,3 +95,17 @@ def test_a_write_that_was_cut_short_is_sent_again(dsn, key, point, player):
         assert headers.get("idempotent-replayed") == ("true" if POINTS[point] else None)
         status, headers, body = ask(address, key, "GET", "/v1/state/a")
         assert (status, headers["revision"], body) == (200, "1", b"[1]")
+
+
+def test_a_stop_answers_long_polls_first(dsn, key):
+    with serving(dsn, "", "lockstep") as (process, address):
+        polls = [http.client.HTTPConnection(*address, timeout=30) for _ in range(10)]
+        for poll in polls:
+            poll.request("GET", "/v1/state/none?wait_seconds=30", headers={"Authorization": f"Bearer {key}"})
+        while b"steadhold_waiters 10.0" not in ask(address, key, "GET", "/metrics")[2]:
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert [poll.getresponse().status for poll in polls] == [404] * 10
+        assert process.wait(20) == 0
+        for poll in polls:
+            poll.close()
