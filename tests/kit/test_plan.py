@@ -91,6 +91,25 @@ def test_items_are_sorted_by_their_keys_and_answered_in_order():
     assert [item["name"] for item in asked[0][1]] == ["a", "b", "c"]
 
 
+def test_items_that_differ_in_what_they_share_go_apart():
+    """A parameter that is no column is given once, so only items that agree in it are merged, in lock order."""
+    sql = parse(
+        """
+        -- name: cut
+        -- rank: names by name
+        select i.n from unnest(:name::text[]) with ordinality as i(name, n) where :most::int > 0
+        """.replace("        ", ""),
+        "toy",
+    ).cut
+
+    def plan():
+        return (yield from each(sql, [{"name": name, "most": most} for name, most in (("b", 1), ("c", 2), ("a", 1))]))
+
+    ask, asked = answering([(1, "A"), (2, "B")], [(1, "C")])
+    assert run(plan(), ask) == [[("B",)], [("C",)], [("A",)]]
+    assert [[item["name"] for item in items] for _, items in asked] == [["a", "b"], ["c"]]
+
+
 def test_each_of_nothing_asks_nothing():
     """No items, no statement."""
 

@@ -33,7 +33,7 @@ insert into steadhold.keys
 select :workspace::text, place.key_id,
   greatest(
     (select w.revision_floor from steadhold.workspaces w where w.workspace = :workspace::text),
-    (select h.incarnation << 32 from steadhold.house h)) + 1,
+    (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
   :env::text, :subject::text, :kind::text, :scopes::text[], 'active', :hash::bytea, :made_by::text,
   steadhold.clock(), least(steadhold.clock() + make_interval(secs => :seconds::float8), :until::timestamptz)
 from place
@@ -58,7 +58,7 @@ update steadhold.keys k set
   hash = :hash::bytea,
   old_hash = case when :grace::float8 > 0 then k.hash end,
   old_until = case when :grace::float8 > 0 then steadhold.clock() + make_interval(secs => :grace::float8) end,
-  revision = greatest(k.revision, (select h.incarnation << 32 from steadhold.house h)) + 1
+  revision = greatest(k.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 where k.workspace = :workspace::text and k.key_id = :key_id::text
 
 -- name: revoke
@@ -66,7 +66,7 @@ where k.workspace = :workspace::text and k.key_id = :key_id::text
 -- It ends, and what it was compared with before it was rotated goes.
 update steadhold.keys k set
   state = 'revoked', old_hash = null, old_until = null,
-  revision = greatest(k.revision, (select h.incarnation << 32 from steadhold.house h)) + 1
+  revision = greatest(k.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 where k.workspace = :workspace::text and k.key_id = :key_id::text
 
 -- name: used
@@ -92,7 +92,7 @@ update steadhold.keys k set
   state = case when k.expires_at <= steadhold.clock() then 'expired' else k.state end,
   old_hash = case when k.old_until > steadhold.clock() then k.old_hash end,
   old_until = case when k.old_until > steadhold.clock() then k.old_until end,
-  revision = greatest(k.revision, (select h.incarnation << 32 from steadhold.house h)) + 1
+  revision = greatest(k.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 from due
 where k.workspace = :workspace::text and k.key_id = due.key_id
 returning k.key_id
@@ -131,7 +131,7 @@ insert into steadhold.entitlements (workspace, revision, job_types, jobs_queued_
 select :workspace::text,
   greatest(
     (select w.revision_floor from steadhold.workspaces w where w.workspace = :workspace::text),
-    (select h.incarnation << 32 from steadhold.house h)) + 1,
+    (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
   :job_types::text[], :jobs_queued_max::bigint, :jobs_running_max::bigint, :requests_per_second_max::bigint,
   :names_max::bigint, :bytes_max::bigint, :endpoints_max::bigint, steadhold.clock(),
   steadhold.clock() + make_interval(secs => :recount_seconds::float8)
@@ -141,7 +141,7 @@ returning revision
 -- name: change_entitlements
 -- rank: names
 update steadhold.entitlements e set
-  revision = greatest(e.revision, (select h.incarnation << 32 from steadhold.house h)) + 1,
+  revision = greatest(e.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
   job_types = :job_types::text[], jobs_queued_max = :jobs_queued_max::bigint,
   jobs_running_max = :jobs_running_max::bigint, requests_per_second_max = :requests_per_second_max::bigint,
   names_max = :names_max::bigint, bytes_max = :bytes_max::bigint, endpoints_max = :endpoints_max::bigint,

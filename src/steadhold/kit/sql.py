@@ -33,17 +33,19 @@ _COMMENT: Final = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 class Sql:
     """One statement, spoken in each driver's dialect.
 
-    `numbered` has `$1`, `percent` has `%(name)s`. `place` is where its rank stands in the lock order, and
+    `numbered` has `$1`, `percent` has `%(name)s`. `shared` are a vector's parameters that are no columns, but for the
+    workspace: items that differ in them cannot go together. `place` is where its rank stands in the lock order, and
     `order` where it stands itself: statements of one rank go in the order of their file.
     """
 
-    __slots__ = ("by", "name", "numbered", "order", "params", "percent", "place", "rank")
+    __slots__ = ("by", "name", "numbered", "order", "params", "percent", "place", "rank", "shared")
 
     def __init__(self, name: str, text: str, rank: str, by: Sequence[str] = (), nth: int = 0) -> None:
         self.name, self.rank, self.by = name, rank, tuple(by)
         self.place = ranks.place(rank)
         self.order = (self.place, nth, name)
         self.params: dict[str, bool] = {m[1]: bool(m[3]) and bool(by) for m in _PARAM.finditer(text)}
+        self.shared = tuple(p for p, column in self.params.items() if not column and p != "workspace")
         order = {param: place for place, param in enumerate(self.params, 1)}
         self.numbered = _PARAM.sub(lambda m: f"${order[m[1]]}::{m[2]}{m[3] or ''}", text)
         self.percent = _PARAM.sub(lambda m: f"%({m[1]})s::{m[2]}{m[3] or ''}", text.replace("%", "%%"))

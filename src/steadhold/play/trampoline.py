@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -63,7 +64,12 @@ def portions(step: Step) -> list[Sequence[Item]]:
     sql, items = step.sql, step.items
     if not sql.by:
         return [(item,) for item in items]
-    return [items] if len(items) == 1 else [[items[at] for at in lock_order(step)]]
+    if len(items) == 1:
+        return [items]
+    ordered = [items[at] for at in lock_order(step)]
+    if not sql.shared:
+        return [ordered]
+    return [list(alike) for _, alike in itertools.groupby(ordered, lambda item: [item[p] for p in sql.shared])]
 
 
 def unsorted(step: Step, hands: Hands) -> Hands:

@@ -15,7 +15,7 @@ with i as (
       where m.workspace = :workspace::text and m.what = 'bytes') end as bytes_used
   from steadhold.workspaces w cross join steadhold.house h
   left join steadhold.entitlements e on e.workspace = w.workspace
-  where w.workspace = :workspace::text
+  where w.workspace = :workspace::text and h.single
 ), held as materialized (
   select s.name, s.revision, s.present, s.bytes from steadhold.state s
   where s.workspace = :workspace::text and s.name = any(:name::text[])
