@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from msgspec import json
 
 from steadhold.kit.limits import JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX
+from steadhold.kit.stride import Stride, Sure
 
 _TOKEN = re.compile(
     rb"""[ \t\n\r]*+(?:
@@ -34,6 +35,7 @@ _VALUE, _FIRST_ITEM = "a value", "a value or ]"
 _KEY, _FIRST_KEY = "a key in quotes", "a key in quotes or }"
 _COLON, _MORE_ITEMS, _MORE_KEYS, _NOTHING = "a colon", "a comma or ]", "a comma or }", "the end"
 
+_MORE = frozenset({_MORE_ITEMS, _MORE_KEYS})
 _TAKES_VALUE = frozenset({_VALUE, _FIRST_ITEM})
 _TAKES_KEY = frozenset({_KEY, _FIRST_KEY})
 _AFTER_MARK = {
@@ -52,20 +54,24 @@ class JsonFault:
     why: str
 
 
-def scan(raw: bytes) -> JsonFault | None:
-    """The first fault of ``raw``; None when it is exact JSON. Time is linear, recursion none."""
+def scan(raw: bytes, sure: Sure | None = None) -> JsonFault | None:
+    """The first fault of ``raw``; None when it is exact JSON. Time is linear, recursion none.
+
+    ``sure`` vouches for parts, so that they need not be read token by token.
+    """
     if raw.startswith(_BOM):
         return JsonFault(0, "A byte order mark is no JSON; send UTF-8 without one.")
     try:
         raw.decode()
     except UnicodeDecodeError as error:
         return JsonFault(error.start, "The bytes here are not UTF-8.")
-    return _Scan(raw).run()
+    return _Scan(raw, Stride(sure) if sure else None).run()
 
 
 @dataclass(slots=True)
 class _Scan:
     raw: bytes
+    stride: Stride | None
     want: str = _VALUE
     # One entry a container: the keys met so far, or None for an array.
     within: list[set[str] | None] = field(default_factory=list[set[str] | None])
@@ -76,10 +82,18 @@ class _Scan:
             if fault := self._take(token):
                 return fault
             at = token.end()
+            if self.stride and self.want in _MORE:
+                at = self._stride(self.stride, at)
         at = _blanks_end(self.raw, at)
         if at == len(self.raw) and self.want is _NOTHING:
             return None
         return self._stranger(at)
+
+    def _stride(self, stride: Stride, at: int) -> int:
+        end = stride.over(self.raw, at, self.within)
+        if end != at:
+            self._settle()
+        return end
 
     def _take(self, token: re.Match[bytes]) -> JsonFault | None:
         kind = token.lastgroup or ""
