@@ -1,7 +1,7 @@
--- In the rank `jobs` these stand in the order of their names, admit before hold before keep: whoever needs
--- several asks them in that order. A statement of the rank `read` that writes touches only rows that its plan
--- holds already, so it waits for nobody. `id = any(…)` beside a join says to the planner, which may know nothing of
--- the table yet, that a few rows are meant: otherwise it may read all jobs of the workspace.
+-- In the rank `jobs` these are asked in the order of this file: admit before hold before keep. A statement of the
+-- rank `read` that writes touches only rows that its plan holds already, so it waits for nobody. `id = any(…)` beside
+-- a join says to the planner, which may know nothing of the table yet, that a few rows are meant: otherwise it may
+-- read all jobs of the workspace.
 
 -- name: admission
 -- rank: read by type
@@ -586,14 +586,14 @@ with base as (
 select revision from now
 
 -- name: look
--- rank: read
-select j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
+-- rank: read by id
+select i.n, j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
   j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
   j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
   j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
   j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
-from steadhold.jobs j
-where j.workspace = :workspace::text and j.id = :id::uuid
+from unnest(:id::uuid[]) with ordinality as i(id, n)
+join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: bytes_of
 -- rank: read
