@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from steadhold.cli.exits import Said
+from steadhold.cli.exits import UNAVAILABLE, Said
 
 if TYPE_CHECKING:
     from steadhold.kit.plan import Call
@@ -27,7 +27,7 @@ def at_database(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def asked(*args: Any, config: str | None, **named: Any) -> Any:
         flags = {name: named.pop(name) for name in NAMES}
-        with reached(settings(flags, config)) as dsn:
+        with reaching(), reached(settings(flags, config)) as dsn:
             return command(dsn, *args, **named)
 
     return asked
@@ -50,6 +50,21 @@ def settings(flags: dict[str, Any], config: str | None) -> Settings:
     from steadhold.server.sources import load
 
     return load(flags, os.environ, Path(config) if config else None).settings
+
+
+@contextmanager
+def reaching() -> Iterator[None]:
+    """Say it in a sentence when the database does not answer."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Said(
+            f"The database cannot be reached: {error.strerror or error}.",
+            UNAVAILABLE,
+            next="Is it running, and is STEADHOLD_DATABASE_URL right? `steadhold doctor` examines it.",
+        ) from error
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Final, cast
 
 from steadhold import access
-from steadhold.cli.database import played, reached, settings
+from steadhold.cli.database import played, reached, reaching, settings
 from steadhold.cli.exits import CONFLICT, USAGE, Said
 from steadhold.kit import ids
 
@@ -53,5 +53,5 @@ def _fresh() -> access.Token:
 
 def _at(at: dict[str, Any], *calls: Any) -> list[Any]:
     flags = {name: value for name, value in at.items() if name != "config"}
-    with reached(settings(flags, at["config"])) as dsn:
+    with reaching(), reached(settings(flags, at["config"])) as dsn:
         return asyncio.run(played(dsn, *calls))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steadhold.cli.database import reaching
 from steadhold.cli.flags import dotted, settable
 
 if TYPE_CHECKING:
@@ -41,5 +42,6 @@ def serve(config: str | None, **flags: Any) -> None:
         log.info("ready", url=url, pid=os.getpid(), background=settings.background)
         tell(os.environ, "READY=1")
 
-    run(settings, ready)
+    with reaching():
+        run(settings, ready)
     log.info("stopped")

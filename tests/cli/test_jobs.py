@@ -1,0 +1,131 @@
+"""`steadhold jobs`: what is sent, what is printed, and how a watched job's end is told."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tests.cli.conftest import problem, reply
+
+ID = "0198c0de-0000-7000-8000-000000000001"
+
+
+def job(state="accepted", revision=1, **more):
+    told = {"job_id": ID, "type": "t", "state": state, "revision": revision, **more}
+    return reply(200, msgspec.json.encode(told), revision=revision, etag=f'"{revision}"')
+
+
+def admitted(**more):
+    return reply(202, msgspec.json.encode({"job_id": ID, "state": "accepted", "revision": 1, **more}))
+
+
+def test_an_input_is_sent_as_the_bytes_it_is(steadhold, server):
+    server.then(admitted())
+    said = "--priority 2 --unique-key k --tag a --tag b --run-at 2026-11-29T17:00:00+01:00 --idempotency-key op"
+    result = steadhold("jobs", "submit", "t", '{"n": 1.10}', *said.split())
+    assert b'"input":{"n": 1.10}' in server.last.content
+    body = msgspec.json.decode(server.last.content)
+    assert body == {
+        "type": "t", "input": {"n": 1.1}, "priority": 2, "unique_key": "k", "tags": ["a", "b"],
+        "run_at": "2026-11-29T16:00:00.000000Z",
+    }  # fmt: skip
+    assert server.last.headers["idempotency-key"] == "op"
+    assert msgspec.json.decode(result.stdout)["job_id"] == ID
+
+
+def test_an_input_may_come_from_standard_input(steadhold, server):
+    server.then(admitted())
+    steadhold("jobs", "submit", "t", "-", input=b"[1]")
+    assert msgspec.json.decode(server.last.content)["input"] == [1]
+
+
+def test_an_input_that_is_empty_is_not_taken_for_none(steadhold, server):
+    server.then(problem(400, "bad_json"))
+    steadhold("jobs", "submit", "t", "-", input=b"", code=2)
+    assert server.last.content == b'{"type":"t","input":}'
+
+
+@pytest.mark.parametrize("time, said", [("soon", "is no time"), ("2026-11-29T16:00:00", "has no zone")])
+def test_a_time_is_a_moment(steadhold, server, time, said):
+    assert said in steadhold("jobs", "submit", "t", "--run-at", time, code=2).stderr
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "state, code, said", [("completed", 0, ""), ("failed", 1, "failed: boom"), ("cancelled", 1, "was cancelled")]
+)
+def test_a_job_is_watched_until_it_has_ended(steadhold, server, state, code, said):
+    failure = {"error_code": "boom"} if state == "failed" else {}
+    server.then(job(), job("running", 2), reply(304), job(state, 3, **failure))
+    result = steadhold("jobs", "watch", ID, code=code)
+    assert [msgspec.json.decode(line)["revision"] for line in result.stdout.splitlines()] == [1, 2, 3]
+    assert said in result.stderr
+    assert server.last.headers["if-none-match"] == '"2"'
+
+
+def test_a_submitted_job_is_waited_for(steadhold, server):
+    server.then(admitted(), job("running", 2), job("completed", 3))
+    lines = steadhold("jobs", "submit", "t", "--wait").stdout.splitlines()
+    assert [msgspec.json.decode(line)["state"] for line in lines] == ["accepted", "running", "completed"]
+
+
+def test_waiting_ends_when_its_time_is_up(steadhold, server):
+    server.then(job())
+    assert "has not ended" in steadhold("jobs", "watch", ID, "--for", "0", code=8).stderr
+
+
+def test_exact_bytes_are_written(steadhold, server):
+    server.then(reply(200, b'{"n": 1e400}'))
+    assert steadhold("jobs", "result", ID).stdout_bytes == b'{"n": 1e400}'
+    assert steadhold("jobs", "input", ID).stdout_bytes == b'{"n": 1e400}'
+    assert server.asked == [f"GET /v1/jobs/{ID}/result", f"GET /v1/jobs/{ID}/input"]
+
+
+def test_a_job_is_shown_without_what_it_does_not_say(steadhold, server):
+    server.then(job(progress={"done": 3}), job())
+    assert msgspec.json.decode(steadhold("jobs", "show", ID).stdout)["progress"] == {"done": 3}
+    said = steadhold("jobs", "show", ID, "-o", "table").stdout
+    assert "progress" not in said
+    assert f"job_id  {' ' * 16}{ID}" in said
+
+
+def test_jobs_are_listed(steadhold, server):
+    page = {
+        "items": [{"job_id": ID, "type": "t", "state": "waiting", "revision": 4, "attempt": 2}],
+        "next_cursor": None,
+    }
+    server.then(reply(200, msgspec.json.encode(page)))
+    said = steadhold("jobs", "ls", "--state", "waiting", "--tag", "a", "-o", "table").stdout.splitlines()
+    assert said[1].split() == [ID, "t", "waiting", "2", "-", "-"]
+    assert server.asked == ["GET /v1/jobs?state=waiting&tag=a"]
+
+
+def test_a_job_is_cancelled_with_a_reason(steadhold, server):
+    server.then(reply(200, b'{"outcome": "requested"}'))
+    told = msgspec.json.decode(steadhold("jobs", "cancel", ID, "--reason", "wrong file").stdout)
+    assert told["outcome"] == "requested"
+    assert msgspec.json.decode(server.last.content) == {"reason": "wrong file"}
+
+
+def test_a_job_is_retried(steadhold, server):
+    server.then(admitted(retry_of=ID))
+    assert msgspec.json.decode(steadhold("jobs", "retry", ID).stdout)["retry_of"] == ID
+    assert server.asked == [f"POST /v1/jobs/{ID}/retry"]
+
+
+@pytest.mark.parametrize("data, sent", [([], {"name": "go"}), (["-1"], {"name": "go", "data": -1})])
+def test_a_job_is_told_something(steadhold, server, data, sent):
+    server.then(reply(202, b"{}"))
+    steadhold("jobs", "signal", ID, "go", *data)
+    assert msgspec.json.decode(server.last.content) == sent
+
+
+def test_what_happened_is_listed(steadhold, server):
+    event = {
+        "event_id": "e", "type": "job.accepted", "aggregate_id": f"job:{ID}", "aggregate_revision": 1,
+        "occurred_at": "2026-11-29T16:00:00Z", "data": {"cause": "submit"},
+    }  # fmt: skip
+    stage = {"stage": "walk", "digest": "00", "fence": 3}
+    server.then(*(reply(200, msgspec.json.encode({"items": [item], "next_cursor": None})) for item in (event, stage)))
+    assert '"data":{"cause":"submit"}' in steadhold("jobs", "events", ID).stdout
+    assert steadhold("jobs", "checkpoints", ID, "-o", "table").stdout.splitlines()[1].split()[:2] == ["walk", "3"]

@@ -1,0 +1,77 @@
+"""`steadhold work`: a worker is found, and told where its jobs are."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+MODULE = """
+class Worker:
+    def __init__(self):
+        self.told = None
+    def use(self, **given):
+        self.told = given
+    def run(self):
+        print(self.told)
+
+worker = Worker()
+inner = type("Inner", (), {"worker": worker})
+text = "no worker"
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder with a module in it, which is the current one."""
+    (tmp_path / "my_tasks.py").write_text(MODULE)
+    (tmp_path / "broken_tasks.py").write_text("import not_installed_anywhere\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    sys.modules.pop("my_tasks", None)
+
+
+@pytest.mark.parametrize("place", ["my_tasks:worker", "my_tasks:inner.worker"])
+def test_a_worker_is_found_here_and_run(steadhold, place):
+    assert steadhold("work", place).stdout == "None\n"
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        ("--url http://h:1 --concurrency 3", {"url": "http://h:1", "concurrency": 3}),
+        ("--database-url postgresql:///d --workspace w", {"workspace": "w", "dsn": "postgresql:///d"}),
+        ("--name n", {"name": "n"}),
+    ],
+)
+def test_it_is_told_where_its_jobs_are(steadhold, words, told):
+    assert steadhold("work", "my_tasks:worker", *words.split()).stdout == f"{told}\n"
+
+
+def test_a_database_url_may_stand_in_the_environment(steadhold):
+    said = steadhold("work", "my_tasks:worker", "--workspace", "w", STEADHOLD_DATABASE_URL="postgresql:///d").stdout
+    assert said == "{'workspace': 'w', 'dsn': 'postgresql:///d'}\n"
+
+
+def test_a_key_is_read_from_a_file(steadhold, here):
+    (here / "key").write_text("sh_key\n")
+    assert steadhold("work", "my_tasks:worker", "--api-key-file", "key").stdout == "{'api_key': 'sh_key'}\n"
+
+
+@pytest.mark.parametrize(
+    "words, code, said",
+    [
+        ("my_tasks", 2, "write MODULE:WORKER"),
+        ("my_tasks:", 2, "write MODULE:WORKER"),
+        ("elsewhere:worker", 2, "There is no module elsewhere here"),
+        ("my_tasks.deeper:worker", 2, "There is no module my_tasks.deeper here"),
+        ("my_tasks:text", 2, "my_tasks has no worker called text"),
+        ("my_tasks:none", 2, "my_tasks has no worker called none"),
+        ("broken_tasks:worker", 1, "broken_tasks needs not_installed_anywhere"),
+        ("my_tasks:worker --url http://h --database-url postgresql:///d", 2, "not both"),
+        ("my_tasks:worker --database-url postgresql:///d", 2, "--workspace NAME"),
+    ],
+)
+def test_what_is_wrong_is_told(steadhold, words, code, said):
+    assert said in steadhold("work", *words.split(), code=code).stderr
