@@ -41,6 +41,7 @@ class Outside:
     leases: Leases
     tell: Callable[..., None]
     failed: Callable[[str, Exception], None]
+    lost: Callable[[Held], None]
 
 
 class Attempt:
@@ -152,7 +153,7 @@ class Attempt:
             raise CancelRequested(f"Somebody asked to cancel job {self.job.id}.")
 
     def _lose(self) -> LeaseLost:
-        self.held.lost = True
+        self._outside.lost(self.held)
         return LeaseLost(f"Job {self.job.id} has another owner than fence {self.job.fence}: stop working on it.")
 
     async def _persist(self, say: Callable[[], Any]) -> Any:

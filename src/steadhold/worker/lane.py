@@ -113,7 +113,7 @@ class Lane:
         self.release(now - BUFFERED_SECONDS_MAX)
 
     def lose(self, held: Held) -> None:
-        """Note that a job is not ours any more, and stop its handler."""
+        """Note that a job is not ours any more, and stop its handler; what is being settled, the answer decides."""
         if held.over or held.lost or held.settling:
             return
         held.lost = True

@@ -182,7 +182,7 @@ def _claimed(job: Any) -> Claimed:
         job.correlation_id,
         job.trace,
         None if job.configuration is None else msgspec.json.encode(job.configuration),
-        tuple((stage["stage"], bytes.fromhex(stage["digest"])) for stage in job.stages),
+        tuple((kept.stage, bytes.fromhex(kept.digest)) for kept in job.stages),
     )
 
 

@@ -55,7 +55,8 @@ class Shift:
         """Work until told to stop."""
         door = await self._doors()
         settler = Settler(door, self._failed)
-        runner = Runner(self._plan.handlers, Outside(door, settler, self._renewal.leases, self._tell, self._failed))
+        outside = Outside(door, settler, self._renewal.leases, self._tell, self._failed, self._lose)
+        runner = Runner(self._plan.handlers, outside)
         self._open_lanes(door, runner, settler)
         self._renewal.start()
         claims = [self._spawn(claimer.run()) for claimer in self._claimers]

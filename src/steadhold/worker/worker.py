@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from steadhold import AsyncClient
@@ -25,6 +26,30 @@ H = TypeVar("H", bound=Callable[..., Any])
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 PREFETCH: Final = 400
 CONNECTIONS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where jobs come from."""
+
+    url: str | None
+    api_key: str | None
+    workspace: str | None
+    dsn: str | None
+    client: AsyncClient | None
+
+    def __post_init__(self) -> None:
+        """Refuse two places, and half of one."""
+        if self.dsn is not None and (self.url or self.api_key or self.client):
+            raise ValueError("Jobs come either over HTTP (url and api_key, or client) or from PostgreSQL (dsn).")
+        if self.dsn is not None and self.workspace is None:
+            raise ValueError("With dsn=, say workspace=: keys name one, a database holds many.")
+
+    def doors(self) -> Doors:
+        """What opens doors to it."""
+        if self.dsn is not None:
+            return _postgres(self.dsn, self.workspace or "")
+        return _http(self.client or AsyncClient(self.url, self.api_key, workspace=self.workspace))
 
 
 class Worker:
@@ -60,19 +85,46 @@ class Worker:
             ValueError: something is out of bounds, or two places were given.
         """
         _bounds(concurrency, prefetch, lease_seconds, drain_seconds, poll_seconds_max)
-        if dsn is not None and (url or api_key or client):
-            raise ValueError("Jobs come either over HTTP (url and api_key, or client) or from PostgreSQL (dsn).")
-        if dsn is not None and workspace is None:
-            raise ValueError("With dsn=, say workspace=: keys name one, a database holds many.")
-        self.name = name or _own_name()
         self.handlers: dict[str, Handler] = {}
         self.on = on
-        self._place = (url, api_key, workspace, dsn, client)
+        self._place = Place(url, api_key, workspace, dsn, client)
         self._concurrency, self._prefetch, self._drain_seconds = concurrency, prefetch, drain_seconds
-        self._terms = Terms(self.name, tuple(versions), lease_seconds, poll_seconds_max)
+        self._terms = Terms(_named(name), tuple(versions), lease_seconds, poll_seconds_max)
         self._shift: Shift | None = None
         self._stops = 0
         self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """What jobs show as their worker. It owns nothing: only fences do."""
+        return self._terms.worker
+
+    def use(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        workspace: str | None = None,
+        dsn: str | None = None,
+        name: str | None = None,
+        concurrency: int | None = None,
+    ) -> None:
+        """Say anew where jobs come from, or how many run at once, before the worker starts. None leaves it as it is.
+
+        Raises:
+            ValueError: as when the worker was made.
+        """
+        if url or api_key or dsn or workspace:
+            old = self._place
+            self._place = Place(
+                url or (None if dsn else old.url), api_key or (None if dsn else old.api_key),
+                workspace or old.workspace, dsn or (None if url else old.dsn), None if url or dsn else old.client,
+            )  # fmt: skip
+        if concurrency is not None:
+            _bounds(concurrency, self._prefetch, self._terms.lease_seconds, self._drain_seconds, 1)
+            self._concurrency = concurrency
+        if name is not None:
+            self._terms = replace(self._terms, worker=_named(name))
 
     def job(self, type: str, *, concurrency: int | None = None, raw: bool = False) -> Callable[[H], H]:
         """Name what runs jobs of a type: `async def f(ctx, input)`, or `def f(ctx, input)`, run in a thread.
@@ -112,7 +164,7 @@ class Worker:
         if not self.handlers:
             raise ValueError('This worker has no handlers: name some with @worker.job("type").')
         plan = Plan(self.handlers, self._concurrency, self._prefetch, self._terms, self._drain_seconds, self.on)
-        shift = Shift(plan, self._doors())
+        shift = Shift(plan, self._place.doors())
         with self._lock:
             if self._shift is not None:
                 raise RuntimeError("This worker is at work already. Make another, or one process for each.")
@@ -135,17 +187,15 @@ class Worker:
             else:
                 self._shift.stop()
 
-    def _doors(self) -> Doors:
-        url, api_key, workspace, dsn, client = self._place
-        if dsn is not None:
-            return _postgres(dsn, workspace or "")
-        return _http(client or AsyncClient(url, api_key, workspace=workspace))
 
-
-def _own_name() -> str:
-    """This host and process. It is for readers: a worker that comes back under its name owns nothing of before."""
-    host = "".join(c if ids.is_id(c) else "-" for c in socket.gethostname())
-    return f"{host}-{os.getpid()}"[-ID_CHARS_MAX:]
+def _named(name: str | None) -> str:
+    """The name that was given, or this host and process."""
+    if name is None:
+        host = "".join(c if ids.is_id(c) else "-" for c in socket.gethostname())
+        return f"{host}-{os.getpid()}"[-ID_CHARS_MAX:]
+    if fault := ids.id_fault(name):
+        raise ValueError(f"The name {name!r} cannot be used: {fault}")
+    return name
 
 
 def _postgres(dsn: str, workspace: str) -> Doors:

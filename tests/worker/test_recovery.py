@@ -1,0 +1,158 @@
+"""Workers in processes of their own, killed, stalled and told to stop. What was committed stays, and is done once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from steadhold import jobs
+from steadhold.testing import Probe
+
+ROOT = Path(__file__).parents[2]
+WITHIN_SECONDS = 60
+
+
+class Child:
+    """A worker process, and what it told of itself."""
+
+    def __init__(self, place, options, failpoints=""):
+        environment = {
+            **os.environ,
+            "PLACE": json.dumps(place),
+            "OPTIONS": json.dumps(options),
+            "STEADHOLD_FAILPOINTS": failpoints,
+            "PYTHONPATH": str(ROOT),
+        }
+        self.probe = Probe()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.worker.tasks"], env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        self.reading = asyncio.create_task(asyncio.to_thread(self._read))
+
+    def _read(self):
+        for line in self.process.stdout:
+            moment = json.loads(line)
+            self.probe(moment.pop("name"), **moment)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    async def stopped(self):
+        """Wait until it has been stopped by SIGSTOP."""
+        _, status = await asyncio.to_thread(os.waitpid, self.process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), status
+
+    async def ended(self):
+        """Wait for its end, and answer its exit status."""
+        status = await asyncio.to_thread(self.process.wait, WITHIN_SECONDS)
+        await self.reading
+        return status
+
+
+@pytest.fixture
+async def child(yard):
+    children = []
+
+    def start(failpoints="", **options):
+        children.append(Child(yard.place, options, failpoints))
+        return children[-1]
+
+    yield start
+    for each in children:
+        if each.process.poll() is None:
+            each.signal(signal.SIGKILL)
+        await each.ended()
+        each.process.stdout.close()
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "log"
+
+
+def given(log, chunks=5):
+    return json.dumps({"log": str(log), "chunks": chunks}).encode()
+
+
+async def lapse(yard, clock):
+    """Let every lease run out, and the sweep find it."""
+    clock.move(61)
+    assert await yard.play(jobs.lapse, 100) >= 1
+
+
+async def test_a_second_worker_goes_on_where_a_killed_one_was(yard, child, clock, log):
+    first = child("between_checkpoints=kill:2")
+    id = await yard.submit("chunks", input=given(log))
+    assert await first.ended() == -signal.SIGKILL
+    assert list(await yard.stages(id)) == ["chunk-0", "chunk-1", "chunk-2"]
+    await lapse(yard, clock)
+    second = child()
+    await second.probe.seen("job.settled", job_id=id, fence=2, state="completed")
+    assert second.probe.count("stage.replayed", job_id=id) == 3
+    assert log.read_text().split() == ["0", "1", "2", "3", "4"]
+    assert await yard.result(id) == b"30"
+
+
+@pytest.mark.parametrize("moment", ["claimed_before_handler", "handler_done_before_report", "during_heartbeat"])
+async def test_a_worker_killed_at_any_moment_loses_no_job(yard, child, clock, log, moment):
+    first = child(f"{moment}=kill", lease_seconds=1)
+    type = "forever" if moment == "during_heartbeat" else "chunks"
+    id = await yard.submit(type, input=given(log))
+    assert await first.ended() == -signal.SIGKILL
+    await lapse(yard, clock)
+    view = await yard.look(id)
+    assert (view.state, view.attempt) == ("accepted", 1)
+    second = child()
+    await second.probe.seen("job.started", job_id=id, fence=2)
+
+
+async def test_a_stalled_worker_s_late_word_is_refused(yard, child, clock, log):
+    stalled = child("handler_done_before_report=stop", concurrency=1)
+    id = await yard.submit("chunks", input=given(log, 1))
+    await stalled.stopped()
+    await lapse(yard, clock)
+    fresh = child()
+    await fresh.probe.seen("job.settled", job_id=id, fence=2, state="completed")
+    revision = (await yard.look(id)).revision
+    stalled.signal(signal.SIGCONT)
+    await stalled.probe.seen("settle.refused", job_id=id, fence=1)
+    assert (await yard.look(id)).revision == revision
+
+
+async def test_a_stalled_worker_s_late_stage_is_refused(yard, child, clock, log):
+    stalled = child("between_checkpoints=stop:0", concurrency=1)
+    id = await yard.submit("chunks", input=given(log, 3))
+    await stalled.stopped()
+    await lapse(yard, clock)
+    stalled.signal(signal.SIGCONT)
+    await stalled.probe.seen("stage.committed", job_id=id, stage="chunk-0")
+    await stalled.probe.seen("lease.lost", job_id=id, fence=1)
+    assert list(await yard.stages(id)) == ["chunk-0"]
+
+
+async def test_sigterm_drains_and_a_second_one_hands_back_at_once(yard, child):
+    worker = child(drain_seconds=600)
+    id = await yard.submit("forever")
+    await worker.probe.seen("stage.committed", job_id=id)
+    worker.signal(signal.SIGTERM)
+    await worker.probe.seen("worker.draining")
+    worker.signal(signal.SIGTERM)
+    assert await worker.ended() == 0
+    view = await yard.look(id)
+    assert (view.state, view.attempt) == ("accepted", 0)
+
+
+async def test_sigterm_with_no_time_to_drain_hands_back(yard, child):
+    worker = child(drain_seconds=0)
+    id = await yard.submit("forever")
+    await worker.probe.seen("stage.committed", job_id=id)
+    worker.signal(signal.SIGTERM)
+    assert await worker.ended() == 0
+    assert (await yard.look(id)).state == "accepted"
