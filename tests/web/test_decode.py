@@ -1,0 +1,86 @@
+"""Bodies into Structs: what is wrong is said in our words, with a pointer, whatever the decoder's words are."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+
+from steadhold.web import decode
+from steadhold.web.ask import Stop
+
+
+class Timer(msgspec.Struct, tag="timer", tag_field="kind", frozen=True, forbid_unknown_fields=True):
+    seconds: float
+
+
+class Signal(msgspec.Struct, tag="signal", tag_field="kind", frozen=True, forbid_unknown_fields=True):
+    name: str
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    size: Annotated[int, msgspec.Meta(ge=0, le=9)] = 0
+    name: Annotated[str, msgspec.Meta(max_length=3)] = ""
+    tags: dict[str, int] = {}
+    kind: Literal["a", "b"] = "a"
+    wait: Timer | Signal | None = None
+    value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    items: list[Item]
+
+
+class Loose(msgspec.Struct):
+    a: int = 0
+
+
+def read(raw: bytes, into=Body):
+    return decode.body(SimpleNamespace(body=raw), into)
+
+
+@pytest.mark.parametrize(
+    "item,pointer,detail",
+    [
+        (b'{"sise": 1}', "/items/1/sise", "/items/1/sise is not known here."),
+        (b'{"a/b~c": 1}', "/items/1/a~1b~0c", "/items/1/a~1b~0c is not known here."),
+        (b'{"size": "1"}', "/items/1/size", "/items/1/size must be a whole number."),
+        (b'{"size": 10}', "/items/1/size", "/items/1/size must be a whole number <= 9."),
+        (b'{"size": 1e400}', "/items/1/size", "/items/1/size has a value that is not taken here."),
+        (b'{"name": "long"}', "/items/1/name", "/items/1/name must be a string of length <= 3."),
+        (b'{"tags": {"x": "y"}}', "/items/1/tags", "/items/1/tags must be a whole number."),
+        (b'{"kind": "c"}', "/items/1/kind", "/items/1/kind has a value that is not taken here."),
+        (b'{"wait": {"kind": "x"}}', "/items/1/wait/kind", "/items/1/wait/kind has a value that is not taken here."),
+        (b'{"wait": {}}', "/items/1/wait/kind", "/items/1/wait/kind is missing."),
+        (b'{"wait": {"kind": "timer"}}', "/items/1/wait/seconds", "/items/1/wait/seconds is missing."),
+        (b'{"wait": 3}', "/items/1/wait", "/items/1/wait must be an object or null."),
+        (b"[]", "/items/1", "/items/1 must be an object."),
+    ],
+)
+def test_a_wrong_member_is_pointed_at(item, pointer, detail):
+    with pytest.raises(Stop) as stopped:
+        read(b'{"items": [{}, ' + item + b"]}")
+    problem = stopped.value.problem
+    assert (problem.code, problem.extras["pointer"], problem.detail) == ("bad_member", pointer, detail)
+
+
+@pytest.mark.parametrize(
+    "raw,detail", [(b"[]", "The body must be an object."), (b"{}", "/items is missing."), (b"", "/items is missing.")]
+)
+def test_a_wrong_body_is_said(raw, detail):
+    with pytest.raises(Stop) as stopped:
+        read(raw)
+    assert stopped.value.problem.detail == detail
+
+
+def test_a_users_member_keeps_its_bytes():
+    body = read(b'{"items": [{"value":  [1.10,\t"\\u0061", 1e400 ] }, {}]}')
+    assert bytes(body.items[0].value) == b'[1.10,\t"\\u0061", 1e400 ]'
+    assert body.items[1].value is msgspec.UNSET
+
+
+def test_a_struct_that_passes_over_unknown_members_is_refused():
+    with pytest.raises(TypeError, match="forbid_unknown_fields"):
+        read(b"{}", Loose)
