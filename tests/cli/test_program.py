@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import click
@@ -15,6 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 
 LISTED = """
 import sys
+from importlib import metadata
 from steadhold.cli.program import program
 program(["--help"], standalone_mode=False)
 from types import ModuleType
@@ -69,6 +73,7 @@ def test_python_runs_the_package():
 
 WALLED = """
 import sys
+from importlib import metadata
 from importlib.abc import MetaPathFinder
 
 class Wall(MetaPathFinder):
@@ -106,3 +111,11 @@ def test_what_needs_the_server_says_what_to_install(words):
 def test_the_rest_works_without_the_server(words):
     ran = subprocess.run([sys.executable, "-c", WALLED, *words.split()], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_terminal_gets_tables_and_whatever_else_gets_json():
+    controller, terminal = pty.openpty()
+    with os.fdopen(controller, "rb", buffering=0) as seen, os.fdopen(terminal, "wb") as out:
+        subprocess.run([sys.executable, "-m", "steadhold", "version"], stdout=out, check=True)
+        lines = seen.read(4096).decode().splitlines()
+    assert lines[0].split() == ["steadhold", metadata.version("steadhold")]

@@ -18,6 +18,12 @@ class Worker:
 worker = Worker()
 inner = type("Inner", (), {"worker": worker})
 text = "no worker"
+
+class Idle(Worker):
+    def run(self):
+        raise ValueError("This worker has no handlers.")
+
+idle = Idle()
 """
 
 
@@ -70,6 +76,7 @@ def test_a_key_is_read_from_a_file(steadhold, here):
         ("my_tasks:none", 2, "my_tasks has no worker called none"),
         ("broken_tasks:worker", 1, "broken_tasks needs not_installed_anywhere"),
         ("my_tasks:worker --url http://h --database-url postgresql:///d", 2, "not both"),
+        ("my_tasks:idle", 2, "has no handlers"),
         ("my_tasks:worker --database-url postgresql:///d", 2, "--workspace NAME"),
     ],
 )

@@ -107,7 +107,7 @@ class Program:
             self.process = subprocess.Popen(
                 [user.python, *(("-m", module) if module else ()), *words],
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdout=popen.pop("stdout", subprocess.PIPE),
                 stderr=subprocess.PIPE if errors else kept,
                 env={**BASE, **user.environ, **(environ or {})},
                 cwd=popen.pop("cwd", "/"),
@@ -141,5 +141,5 @@ class Program:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        for stream in filter(None, (self.process.stdout, self.errors)):
+        for stream in filter(None, (self.process.stdout, self.process.stderr)):
             stream.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import stat
 import threading
@@ -133,3 +134,17 @@ def test_a_revoked_key_is_told_so_and_made_anew(dev, ask, start, me):
     third = dev(me)
     assert third.told["api_key"] != server.told["api_key"]
     assert ask(third.told, "state", "ls") == b""
+
+
+def test_a_person_is_told_what_to_do_next(start, folder, me):
+    controller, terminal = pty.openpty()
+    program = start("dev", "--data-dir", folder / "data", "--port", "0", user=me, stdout=terminal)
+    os.close(terminal)
+    with os.fdopen(controller, encoding="utf-8") as seen:
+        said = ""
+        while "lists all commands" not in said:
+            said += seen.readline()
+    key = (folder / "data" / "api_key").read_text().strip()
+    assert f"key     {key}" in said
+    assert "export STEADHOLD_URL=http://127.0.0.1:" in said
+    assert program.end() == 0

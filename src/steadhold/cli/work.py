@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from steadhold.cli.database import reaching
 from steadhold.cli.exits import USAGE, Said
 
 
@@ -27,9 +28,13 @@ def work(worker: str, **options: Any) -> None:
     """
     found = loaded(worker)
     given = _door(options)
-    if given:
-        found.use(**given)
-    click.get_current_context().exit(found.run() or 0)
+    with reaching():
+        try:
+            if given:
+                found.use(**given)
+            found.run()
+        except ValueError as error:  # what it was made with, or told here, cannot be
+            raise Said(str(error), USAGE) from error
 
 
 def loaded(place: str) -> Any:
