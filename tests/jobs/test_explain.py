@@ -10,7 +10,7 @@ from steadhold.testing.database import copied
 
 BY_ID = (
     "hold", "complete", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat", "progress",
-    "ends",
+    "ends", "look",
 )  # fmt: skip
 PARTIAL = {"jobs_ready", "jobs_overdue", "jobs_live_key", "jobs_active", "jobs_failed", "jobs_forgettable"}
 
@@ -64,6 +64,12 @@ def test_a_job_is_found_by_its_id(crowded, name):
     assert all(node["Node Type"] in ("Index Scan", "Bitmap Heap Scan", "Index Only Scan") for node in on_jobs)
     assert "jobs_pkey" in indexes
     assert indexes & PARTIAL == set()
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_many_jobs_are_not_compared_each_with_each(crowded, name):
+    loops = [node for node in plan_of(crowded[0], getattr(SQL, name)) if node["Node Type"] == "Nested Loop"]
+    assert [node["Join Filter"] for node in loops if "Join Filter" in node] == []
 
 
 def test_a_claim_walks_the_ready_jobs_priority_by_priority(crowded):

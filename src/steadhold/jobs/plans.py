@@ -28,6 +28,7 @@ class Picked:
     """A ready job that this claim has locked, with the limits it counts towards."""
 
     id: str
+    revision: int
     type: str
     concurrency_key: str | None
     type_max: int | None
@@ -146,6 +147,7 @@ def _started(workspace: str, worker: str, job: Picked, grant: Granted) -> dict[s
         "workspace": workspace,
         "worker": worker,
         "id": job.id,
+        "held": job.revision,
         "fence": grant.fence,
         "until": grant.until,
         "length_seconds": grant.length_seconds,

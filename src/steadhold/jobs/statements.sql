@@ -1,7 +1,7 @@
 -- In the rank `jobs` these are asked in the order of this file: admit before hold before keep. A statement of the
 -- rank `read` that writes touches only rows that its plan holds already, so it waits for nobody. `id = any(…)` beside
 -- a join says to the planner, which may know nothing of the table yet, that a few rows are meant: otherwise it may
--- read all jobs of the workspace.
+-- read all jobs of the workspace. Items are sorted by id so that the two are merged, not compared each with each.
 
 -- name: admission
 -- rank: read by type
@@ -161,7 +161,7 @@ returning i.n, j.revision, j.run_at
 -- rank: read by id
 -- What the last settlement said, for an owner that asks again.
 select i.n, j.state, j.revision, j.fence, j.settled_fence, j.settled_state, j.settled_digest, j.run_at
-from unnest(:id::uuid[]) with ordinality as i(id, n)
+from (select * from unnest(:id::uuid[]) with ordinality as i(id, n) order by i.id) i
 join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: free
@@ -200,12 +200,13 @@ with now as materialized (
       ) running)
     from steadhold.entitlements e where e.workspace = :workspace::text))) as places
 )
-select ready.id::text, ready.type, ready.concurrency_key, ready.type_max, ready.key_max,
+select ready.id::text, ready.revision, ready.type, ready.concurrency_key, ready.type_max, ready.key_max,
   least(ready.lease_seconds, :lease_seconds::float8, ready.timeout_seconds,
     extract(epoch from ready.deadline_at - (select now.now from now))::float8)
 from t cross join lateral (
   select r.*, t.type_max, t.key_max from generate_series(0, 9) as p(priority) cross join lateral (
-    select j.id, j.type, j.priority, j.run_at, j.concurrency_key, j.lease_seconds, j.timeout_seconds, j.deadline_at
+    select j.id, j.revision, j.type, j.priority, j.run_at, j.concurrency_key, j.lease_seconds, j.timeout_seconds,
+      j.deadline_at
     from steadhold.jobs j
     where j.workspace = :workspace::text and j.type = t.type and j.priority = p.priority and j.state = 0
       and j.run_at >= :floor::timestamptz and j.run_at <= (select now.now from now)
@@ -244,14 +245,17 @@ from unnest(:key::text[]) with ordinality as i(key, n)
 -- name: occupy
 -- rank: read by key
 insert into steadhold.job_slots (workspace, key, job, fence)
-select :workspace::text, i.key, i.id, i.fence from unnest(:key::text[], :id::uuid[], :fence::bigint[]) as i(key, id, fence)
+select :workspace::text, i.key, i.id, i.fence
+from unnest(:key::text[], :id::uuid[], :fence::bigint[]) as i(key, id, fence)
 
 -- name: start
 -- rank: read by id
 with i as (
-  select * from unnest(
-    :id::uuid[], :fence::bigint[], :until::timestamptz[], :length_seconds::float8[], :slotted::boolean[]
-  ) with ordinality as i(id, fence, until, length_seconds, slotted, n)
+  select distinct on (i.id) i.* from unnest(
+    :id::uuid[], :held::bigint[], :fence::bigint[], :until::timestamptz[], :length_seconds::float8[],
+    :slotted::boolean[]
+  ) with ordinality as i(id, held, fence, until, length_seconds, slotted, n)
+  order by i.id, i.n
 )
 update steadhold.jobs j set
   state = 1, fence = i.fence, attempt = j.attempt + 1, worker = :worker::text, claimed_at = steadhold.clock(),
@@ -259,7 +263,7 @@ update steadhold.jobs j set
   leased_seconds = i.length_seconds, slotted = i.slotted,
   timeout_at = i.until + make_interval(secs => j.timeout_seconds - i.length_seconds)
 from i
-where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.state + 0 = 0
+where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
 returning i.n, j.revision, j.root::text, j.type, j.configuration_revision, j.attempt, j.priority, j.stages,
   j.input, j.input_ref, j.input_digest, j.inputs, j.run_at, j.deadline_at, j.timeout_at, j.evidence_not_before,
   j.correlation_id, j.trace
@@ -298,8 +302,9 @@ order by i.n
 -- rank: read by id
 -- How long a lease may be renewed for: never past the attempt's timeout or the deadline.
 select i.n, j.cancel_requested_at is not null,
-  greatest(0.001, least(j.leased_seconds, extract(epoch from least(j.timeout_at, j.deadline_at) - steadhold.clock())::float8))
-from unnest(:id::uuid[]) with ordinality as i(id, n)
+  greatest(0.001, least(j.leased_seconds,
+    extract(epoch from least(j.timeout_at, j.deadline_at) - steadhold.clock())::float8))
+from (select * from unnest(:id::uuid[]) with ordinality as i(id, n) order by i.id) i
 join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: progress
@@ -402,7 +407,9 @@ returning i.n, j.revision
 -- rank: read by id
 -- Who asked, on a job that was cancelled at once.
 update steadhold.jobs j set cancel_requested_at = steadhold.clock(), cancel_by = i.by, cancel_reason = i.reason
-from unnest(:id::uuid[], :by::text[], :reason::text[]) with ordinality as i(id, by, reason, n)
+from (
+  select * from unnest(:id::uuid[], :by::text[], :reason::text[]) with ordinality as i(id, by, reason, n) order by i.id
+) i
 where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 returning i.n, true
 
@@ -473,7 +480,7 @@ returning o.n, s.data
 -- rank: read by id
 -- How a job ended, for whoever waited for it. An end does not change.
 select i.n, j.state, j.result_ref, j.error_code
-from unnest(:id::uuid[]) with ordinality as i(id, n)
+from (select * from unnest(:id::uuid[]) with ordinality as i(id, n) order by i.id) i
 join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: overdue
@@ -587,12 +594,12 @@ select revision from now
 
 -- name: look
 -- rank: read by id
-select i.n, j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
-  j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
+select i.n, j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text,
+  j.priority, j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
   j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
   j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
   j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
-from unnest(:id::uuid[]) with ordinality as i(id, n)
+from (select * from unnest(:id::uuid[]) with ordinality as i(id, n) order by i.id) i
 join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: bytes_of
