@@ -53,10 +53,10 @@ def test_loopback_is_served(tmp_path, host):
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-def test_nothing_else_is(steadhold, tmp_path, host):
-    said = steadhold("dev", "--host", host, "--data-dir", tmp_path, code=2).stderr
-    assert "is no loopback address" in said
-    assert "steadhold serve" in said
+def test_nothing_else_is(tmp_path, host):
+    with pytest.raises(Said, match="is no loopback address") as told:
+        _settings({"host": host, "data_dir": str(tmp_path)}, None)
+    assert "steadhold serve" in told.value.next
 
 
 def test_the_environment_is_heard_save_where_its_own_database_is_concerned(monkeypatch, tmp_path):
