@@ -10,7 +10,7 @@ from typing import Final
 from steadhold.jobs.model import Release, Said
 from steadhold.jobs.outcomes import Settled
 from steadhold.jobs.settling import SettleOutcome
-from steadhold.worker.held import CLOCK, LOG, Held, Leases, Stopped
+from steadhold.worker.held import CLOCK, LOG, MARGIN_SECONDS_MAX, MARGIN_SHARE, Held, Leases, Stopped
 from steadhold.worker.runner import Runner
 from steadhold.worker.settler import Settler
 from steadhold.worker.verdicts import failure, instead
@@ -185,5 +185,5 @@ class Lane:
 
 
 def _stop_by(held: Held, ends_at: float) -> float:
-    """When to stop, for the word to arrive while the lease, which ends with the attempt's time, still stands."""
-    return ends_at - min(0.5, (ends_at - held.arrived) * 0.1)
+    """When to stop, so that this can be said while the lease, which ends with the attempt's time, is still believed."""
+    return ends_at - min(1.25 * MARGIN_SECONDS_MAX, (ends_at - held.arrived) * 1.5 * MARGIN_SHARE)
