@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
+from steadhold.kit import failpoints
 from steadhold.kit.plan import Call
 from steadhold.play.flush import Entry, Flush, settle
 from steadhold.play.single import (
@@ -167,6 +168,7 @@ class Lockstep:
         flush = Flush(conn)
         try:
             await conn.execute(opening(lane.workspace, self.hurry_ms))
+            failpoints.hit("tx_begun")
             await flush.run(entries)
             await commit(conn)
         except OutcomeUnknown as error:

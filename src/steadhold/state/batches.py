@@ -47,12 +47,15 @@ def _put(at: int, item: PutItem) -> model.Put:
     return model.Put(item.name, body, item.if_match)
 
 
-def outcomes_of(names: Sequence[str], found: Sequence[model.WriteOutcome | model.Stored]) -> list[Outcome]:
+def outcomes_of(
+    items: Sequence[model.Put | model.Get], found: Sequence[model.WriteOutcome | model.Stored]
+) -> list[Outcome]:
     """Say what each item came to, by the status and code of its own route."""
-    return [_outcome(name, came) for name, came in zip(names, found, strict=True)]
+    return [_outcome(item, came) for item, came in zip(items, found, strict=True)]
 
 
-def _outcome(name: str, came: model.WriteOutcome | model.Stored) -> Outcome:
+def _outcome(item: model.Put | model.Get, came: model.WriteOutcome | model.Stored) -> Outcome:
+    name = item.name
     match came:
         case model.Stored(revision, body):
             return Outcome(name=name, status=200, revision=revision, value=msgspec.Raw(body))
@@ -60,6 +63,8 @@ def _outcome(name: str, came: model.WriteOutcome | model.Stored) -> Outcome:
             return Outcome(name=name, status=201 if created else 200, revision=revision)
         case model.RevisionConflict(current):
             return Outcome(name=name, status=412, code="condition_false", current_revision=current)
+        case model.Missing(last) if isinstance(item, model.Put) and item.body is not None:
+            return Outcome(name=name, status=412, code="condition_false", last_revision=last)
         case model.Missing(last):
             return Outcome(name=name, status=404, code="not_found", last_revision=last)
         case model.StaleFence():

@@ -28,6 +28,8 @@ def put(ask: Request) -> Ask[model.WriteOutcome]:
             status = 201 if expected is None else 200
             made = WrittenReply(name=name, revision=outcome.revision)
             return reply.json(made, status, revision=outcome.revision, resource=f"state:{name}")
+        if isinstance(outcome, model.Missing):
+            return nothing_to_replace(outcome)
         return refused(outcome)
 
     call = plans.put.call(ask.workspace, name, body, expected, ask.fences)
@@ -81,16 +83,15 @@ def batch(ask: Request) -> Ask[model.BatchOutcome]:
     """Many writes and readings, an outcome each; what one came to changes nothing for the others."""
     items = puts_and_gets(decode.body(ask, BatchBody).items)
     _refuse_beyond_scope(ask, items)
-    names = [item.name for item in items]
 
     def render(found: model.BatchOutcome) -> Answer:
         match found:
             case model.StaleFence():
                 return refused(found)
             case model.NothingWritten(outcomes):
-                return reply.json(BatchReply(outcomes=outcomes_of(names, outcomes)))
+                return reply.json(BatchReply(outcomes=outcomes_of(items, outcomes)))
             case list():
-                return reply.json(BatchReply(outcomes=outcomes_of(names, found)))
+                return reply.json(BatchReply(outcomes=outcomes_of(items, found)))
             case _:
                 assert_never(found)
 
@@ -116,6 +117,12 @@ def refused(outcome: model.WriteOutcome) -> Problem:
             raise AssertionError("a write that won is no refusal")
         case _:
             assert_never(outcome)
+
+
+def nothing_to_replace(outcome: model.Missing) -> Problem:
+    """Answer for a write whose If-Match names a revision of what holds nothing: its condition is false."""
+    extras = {} if outcome.last_revision is None else {"last_revision": outcome.last_revision}
+    return Problem("condition_false", "This name holds nothing that could be replaced; create it, or leave it.", extras)
 
 
 def absent(outcome: model.Missing) -> Problem:
