@@ -71,6 +71,7 @@ def errors(page: str) -> str:
     return page
 
 
+@functools.lru_cache(maxsize=256)
 def render(markdown: str, name: str, root: str = "") -> str:
     """A page as HTML; its headings can be linked to by their words."""
     body: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)

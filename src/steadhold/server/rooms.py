@@ -6,7 +6,7 @@ import functools
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from types import ModuleType
 from typing import Any, Final
@@ -59,6 +59,7 @@ def guides() -> dict[str, str]:
     return found
 
 
+@functools.cache
 def facts() -> dict[str, Any]:
     """What rooms with doors tell of themselves in capabilities: `CAPABILITIES` of their packages."""
     told: dict[str, Any] = {}
@@ -69,7 +70,10 @@ def facts() -> dict[str, Any]:
     return told
 
 
-def _modules(name: str) -> Iterator[ModuleType]:
-    for room in rooms():
-        if importlib.util.find_spec(f"steadhold.{room}.{name}") is not None and room != "server":
-            yield importlib.import_module(f"steadhold.{room}.{name}")
+@functools.cache
+def _modules(name: str) -> tuple[ModuleType, ...]:
+    return tuple(
+        importlib.import_module(f"steadhold.{room}.{name}")
+        for room in rooms()
+        if room != "server" and importlib.util.find_spec(f"steadhold.{room}.{name}") is not None
+    )
