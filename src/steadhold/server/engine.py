@@ -37,6 +37,7 @@ log: Final = structlog.get_logger("steadhold.server")
 
 OVERDUE_SECONDS: Final = 1.0
 NOTE_SECONDS: Final = 5.0
+DRAIN_SECONDS_MAX: Final = 5.0
 LISTEN_AGAIN_SECONDS: Final = 1.0
 
 
@@ -78,7 +79,7 @@ async def running(
             pass  # a database that cannot be used is told now, and not by the first request
         engine = _built(settings, dsn, pool, routes)
         if isinstance(engine.player, Lockstep):
-            stack.push_async_callback(engine.player.close)
+            stack.push_async_callback(_drained, engine.player, pool)
         hints = Hints(pool, dsn, engine.hub)
         engine.hub.tell = hints.take
         tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties, hints)]
@@ -158,6 +159,14 @@ def _loops(settings: Settings, engine: Engine, duties: Iterable[Duty] | None, hi
 async def _end_overdue(flights: Flights) -> None:
     if ended := flights.end_overdue(asyncio.get_running_loop().time()):
         log.warning("requests took too long", ended=ended)
+
+
+async def _drained(player: Lockstep, pool: Pool) -> None:
+    try:
+        async with asyncio.timeout(DRAIN_SECONDS_MAX):
+            await player.close()
+    except TimeoutError:
+        pool.terminate()  # a database that does not answer must not keep us
 
 
 async def _ended(hub: Hub, tasks: list[asyncio.Task[None]]) -> None:
