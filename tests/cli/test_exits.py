@@ -24,6 +24,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
         (problem(409, "stale_fence"), 3, "[stale_fence]"),
         (problem(410, "revision_pruned", oldest_revision=3), 4, "oldest_revision=3"),
         (problem(412, "condition_false", next="reread", current_revision=2), 3, "Next: Read it again"),
+        (problem(409, "held", holder="\x1b[31mx"), 3, "holder=\ufffd[31mx"),
         (problem(422, "operation_mismatch"), 1, "[operation_mismatch]"),
         (problem(428, "condition_required"), 2, "[condition_required]"),
         (problem(429, "too_many_requests", next="wait", retry_after=3), 6, "Next: Wait 3 s"),

@@ -100,6 +100,14 @@ def test_jobs_are_listed(steadhold, server):
     assert server.asked == ["GET /v1/jobs?state=waiting&tag=a"]
 
 
+def test_what_others_wrote_cannot_steer_a_terminal(steadhold, server):
+    server.then(job(worker="\x1b[2Jw\n", tags=["\x1b]0;x\x07"]))
+    said = steadhold("jobs", "show", ID, "-o", "table").stdout
+    assert "\ufffd[2Jw \n" in said
+    assert "\x1b" not in said
+    assert "\x1b" not in steadhold("jobs", "show", ID).stdout
+
+
 def test_a_job_is_cancelled_with_a_reason(steadhold, server):
     server.then(reply(200, b'{"outcome": "requested"}'))
     told = msgspec.json.decode(steadhold("jobs", "cancel", ID, "--reason", "wrong file").stdout)

@@ -46,9 +46,14 @@ class Said(Exception):
 
     def show(self) -> None:
         """Write it to standard error."""
-        click.echo(f"Error: {self.message}", err=True)
+        click.echo(f"Error: {legible(self.message)}", err=True)
         if self.next:
             click.echo(f"Next: {self.next}", err=True)
+
+
+def legible(text: str) -> str:
+    """Text of others for a terminal: what would move its cursor, or do worse, is shown as a mark."""
+    return "".join([char if char.isprintable() or char == "\n" else "\ufffd" for char in text])
 
 
 def told(error: Exception) -> Said | None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 import msgspec
 
+from steadhold.cli.exits import legible
 from steadhold.kit import exact
 
 CELL_CHARS_MAX: Final = 60
@@ -54,7 +55,7 @@ class Out:
         widths = [max(len(item[name]) for item in items) for name in columns]
         for item in items:
             cells = [item[name].ljust(width) for name, width in zip(columns, widths, strict=True)]
-            click.echo("  ".join([*cells, item[says]]))
+            click.echo("  ".join([*cells, legible(item[says])]))
 
     def each(self, item: Any, columns: Sequence[str]) -> None:
         """Print one of a list without an end, at once."""
@@ -99,9 +100,14 @@ def _members(item: Any) -> Mapping[str, bytes]:
 
 
 def _cell(said: bytes) -> str:
-    """What a person reads of a member's JSON: numbers are shown as they came."""
+    """What a person reads of a member's JSON."""
+    return legible(_read(said).replace("\n", " "))
+
+
+def _read(said: bytes) -> str:
+    """A string, or strings, as they are; numbers and all else as they came."""
     if said[:1] == b'"':
-        return msgspec.json.decode(said, type=str).replace("\n", " ")
+        return msgspec.json.decode(said, type=str)
     if said[:1] == b"[":
         try:
             return " ".join(msgspec.json.decode(said, type=list[str]))
