@@ -12,7 +12,15 @@ BY_ID = (
     "hold", "complete", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat", "progress",
     "ends", "look",
 )  # fmt: skip
-PARTIAL = {"jobs_ready", "jobs_overdue", "jobs_live_key", "jobs_active", "jobs_failed", "jobs_forgettable"}
+PARTIAL = {
+    "jobs_ready",
+    "jobs_overdue",
+    "jobs_live_key",
+    "jobs_active",
+    "jobs_failed",
+    "jobs_forgettable",
+    "jobs_ended",
+}
 
 
 @pytest.fixture(scope="module", params=["unknown", "known"])
@@ -79,7 +87,9 @@ def test_a_claim_walks_the_ready_jobs_priority_by_priority(crowded):
     assert walk["Index Cond"].count("run_at") == 2
 
 
-@pytest.mark.parametrize(("name", "index"), [("overdue", "jobs_overdue"), ("forgettable", "jobs_forgettable")])
+@pytest.mark.parametrize(
+    ("name", "index"), [("overdue", "jobs_overdue"), ("forgettable", "jobs_forgettable"), ("outlived", "jobs_ended")]
+)
 def test_a_sweep_reads_what_is_due(crowded, name, index):
     assert index in {node.get("Index Name") for node in plan_of(crowded[0], getattr(SQL, name))}
 

@@ -124,6 +124,15 @@ def test_finished_jobs_leave_after_their_window(desk, clock):
     assert left == (0, 0, 0)
 
 
+def test_jobs_of_no_type_leave_after_the_window_of_the_house(desk, clock):
+    job = desk.running()
+    desk.said(job, Complete())
+    clock.move(3_601)
+    assert desk.forget(10) == 0
+    assert desk.forget(10, kept_seconds=3_600) == 1
+    assert desk.get(job.id) == Missing()
+
+
 def test_stages_stay_for_a_retry(desk, clock):
     desk.configure("t", Configuration(retention_seconds=60), None)
     job = desk.running()
@@ -156,3 +165,20 @@ def test_what_is_due_is_announced(fresh_database):
         assert conn.execute(due, [workspace]).fetchall() == [("jobs.deadlines",)]
         fresh_database.clock.move(31 * 86_400)
         assert conn.execute(due, [workspace]).fetchall() == [("jobs.deadlines",), ("jobs.retention",)]
+
+
+def test_numbers_that_may_have_been_lost_are_not_issued_again(fresh_database):
+    """After a failover that lost commits, revisions and fences go on above all that may have been seen."""
+    workspace = fresh_database.new_workspace()
+    with fresh_database.enter(workspace) as conn:
+        with conn.transaction():
+            old = jobs.submit(conn, workspace, jobs.Submission("t"))
+        with fresh_database.connect() as owner:
+            owner.execute("update steadhold.house set incarnation = 1")
+        with conn.transaction():
+            (claimed,) = jobs.claim(conn, workspace, "w", ["t"], 1)
+            new = jobs.submit(conn, workspace, jobs.Submission("t"))
+            done = jobs.settle(conn, workspace, jobs.Settlement(claimed.id, claimed.fence, Complete()))
+    base = 1 << 32
+    assert (old.revision, claimed.revision, done.revision) == (1, base + 1, base + 2)
+    assert (claimed.fence, new.revision) == (base + 1, base + 1)

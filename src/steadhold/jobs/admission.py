@@ -73,7 +73,7 @@ def submit_all(workspace: str, jobs: Sequence[Submission]) -> Plan[list[SubmitOu
     for n, job in enumerate(jobs):
         fault = _fault(job, terms[job.type], len(left))
         if fault is None:
-            left[n] = _item(workspace, job, terms[job.type].revision or 0)
+            left[n] = _item(workspace, job, terms[job.type])
         else:
             answers[n] = fault
     admitted: list[int] = []
@@ -108,12 +108,18 @@ def _fault(job: Submission, terms: Terms, more: int) -> NotEntitled | InvalidInp
     return None
 
 
-def _item(workspace: str, job: Submission, revision: int) -> dict[str, Any]:
+def _item(workspace: str, job: Submission, terms: Terms) -> dict[str, Any]:
+    pinned = verdicts.configuration(terms.body)
     return {
         "workspace": workspace,
         "id": job.id,
         "type": job.type,
-        "configuration_revision": revision,
+        "configuration_revision": terms.revision or 0,
+        "attempts_max": pinned.attempts_max,
+        "lease_seconds": pinned.lease_seconds,
+        "timeout_seconds": pinned.timeout_seconds,
+        "kept_seconds": pinned.retention_seconds,
+        "versions": " ".join(pinned.versions) or None,
         "priority": job.priority,
         "run_at": job.run_at,
         "deadline_seconds": job.deadline_seconds,
@@ -127,8 +133,6 @@ def _item(workspace: str, job: Submission, revision: int) -> dict[str, Any]:
         "input": job.input if job.input_ref is None else None,
         "input_ref": job.input_ref,
         "inputs": msgspec.json.encode(job.inputs) if job.inputs else None,
-        "attempts_max": model.DEFAULTS.attempts_max,
-        "lease_seconds": model.DEFAULTS.lease_seconds,
     }
 
 
@@ -200,11 +204,6 @@ def configure(
         body=verdicts.stored(configuration),
         type_max=configuration.concurrency.type_max,
         key_max=configuration.concurrency.key_max,
-        lease_seconds=configuration.lease_seconds,
-        timeout_seconds=configuration.timeout_seconds,
-        attempts_max=configuration.attempts_max,
-        retention_seconds=configuration.retention_seconds,
-        versions=list(configuration.versions) or None,
     )
     found = yield from job_type.plan(workspace, type)
     if made and isinstance(found, Configured):

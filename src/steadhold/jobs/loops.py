@@ -24,14 +24,18 @@ def waits(workspace: str, limit: int) -> Call[int]:
     return sweeping.wake.call(workspace, limit)
 
 
-def retention(workspace: str, limit: int) -> Call[int]:
-    """Remove finished jobs past their window."""
-    return sweeping.forget.call(workspace, limit)
+def duties(kept_seconds: float = sweeping.KEPT_SECONDS) -> tuple[Duty, ...]:
+    """The duties of jobs, where finished jobs are kept for this long unless their type says otherwise."""
+
+    def retention(workspace: str, limit: int) -> Call[int]:
+        return sweeping.forget.call(workspace, limit, kept_seconds=kept_seconds)
+
+    return (
+        Duty("fences.job", leases, touches=(("jobs",),)),
+        Duty("jobs.deadlines", deadlines),
+        Duty("events.waits", waits, touches=(("jobs",),)),
+        Duty("jobs.retention", retention, every_seconds=10.0),
+    )
 
 
-DUTIES: Final = (
-    Duty("fences.job", leases, touches=(("jobs",),)),
-    Duty("jobs.deadlines", deadlines),
-    Duty("events.waits", waits, touches=(("jobs",),)),
-    Duty("jobs.retention", retention, every_seconds=10.0),
-)
+DUTIES: Final = duties()

@@ -23,9 +23,6 @@ from steadhold.kit.plan import Plan, each
 from steadhold.kit.sql import load
 
 SQL: Final = load(__file__)
-KEPT_SECONDS: Final = 30 * 86_400.0
-"""How long a finished job is kept, unless its type says otherwise (contracts: retention)."""
-
 Entry: TypeAlias = tuple[str, int, Happened]
 """A line of a job's history: its aggregate, its revision, what happened."""
 
@@ -129,7 +126,6 @@ def _completed(workspace: str, change: Change) -> dict[str, Any]:
         "result_ref": reference(held.id, result),
         "coverage": None if result.coverage is None else msgspec.json.encode(result.coverage),
         "evidence_at": result.evidence_at,
-        "kept_seconds": KEPT_SECONDS,
     }
 
 
@@ -157,7 +153,6 @@ def _item(workspace: str, change: Change) -> dict[str, Any]:
         "awaits": change.wait and change.wait.what,
         "fence": change.fence,
         "said": change.said,
-        "kept_seconds": KEPT_SECONDS,
     }
 
 

@@ -28,28 +28,28 @@ left join steadhold.job_configurations c
 -- is none. (New ids are nobody else's, so only keys are waited for.)
 with i as (
   select * from unnest(
-    :id::uuid[], :type::text[], :configuration_revision::bigint[], :priority::int[], :run_at::timestamptz[],
-    :deadline_seconds::float8[], :evidence_not_before::timestamptz[], :unique_key::text[], :concurrency_key::text[],
-    :tags::text[], :correlation_id::text[], :trace::text[], :input_digest::bytea[], :input::bytea[],
-    :input_ref::text[], :inputs::bytea[]
+    :id::uuid[], :type::text[], :configuration_revision::bigint[], :priority::int[], :attempts_max::int[],
+    :lease_seconds::float8[], :timeout_seconds::float8[], :kept_seconds::float8[], :versions::text[],
+    :run_at::timestamptz[], :deadline_seconds::float8[], :evidence_not_before::timestamptz[], :unique_key::text[],
+    :concurrency_key::text[], :tags::text[], :correlation_id::text[], :trace::text[], :input_digest::bytea[],
+    :input::bytea[], :input_ref::text[], :inputs::bytea[]
   ) with ordinality as i(
-    id, type, configuration_revision, priority, run_at, deadline_seconds, evidence_not_before, unique_key,
-    concurrency_key, tags, correlation_id, trace, input_digest, input, input_ref, inputs, n)
+    id, type, configuration_revision, priority, attempts_max, lease_seconds, timeout_seconds, kept_seconds, versions,
+    run_at, deadline_seconds, evidence_not_before, unique_key, concurrency_key, tags, correlation_id, trace,
+    input_digest, input, input_ref, inputs, n)
 ), base as materialized (
-  select (h.incarnation << 32) + 1 as revision, steadhold.clock() as now from steadhold.house h
+  select (select h.incarnation << 32 from steadhold.house h where h.single) + 1 as revision, steadhold.clock() as now
 ), made as (
   insert into steadhold.jobs (
     workspace, id, root, type, configuration_revision, revision, priority, attempts_max, lease_seconds,
-    timeout_seconds, versions, run_at, created_at, deadline_at, evidence_not_before, unique_key, concurrency_key,
-    tags, correlation_id, trace, input_digest, input, input_ref, inputs)
-  select :workspace::text, i.id, i.id, i.type, i.configuration_revision, base.revision, i.priority,
-    coalesce(c.attempts_max, :attempts_max::int), coalesce(c.lease_seconds, :lease_seconds::float8),
-    c.timeout_seconds, c.versions, greatest(i.run_at, base.now + i.n * interval '1 microsecond'), base.now,
+    timeout_seconds, kept_seconds, versions, run_at, created_at, deadline_at, evidence_not_before, unique_key,
+    concurrency_key, tags, correlation_id, trace, input_digest, input, input_ref, inputs)
+  select :workspace::text, i.id, i.id, i.type, i.configuration_revision, base.revision, i.priority, i.attempts_max,
+    i.lease_seconds, i.timeout_seconds, i.kept_seconds, string_to_array(i.versions, ' '),
+    greatest(i.run_at, base.now + i.n * interval '1 microsecond'), base.now,
     base.now + make_interval(secs => i.deadline_seconds), i.evidence_not_before, nullif(i.unique_key, ''),
     i.concurrency_key, i.tags, i.correlation_id, i.trace, i.input_digest, i.input, i.input_ref, i.inputs
   from i cross join base
-  left join steadhold.job_configurations c
-    on c.workspace = :workspace::text and c.type = i.type and c.revision = i.configuration_revision
   order by i.n
   on conflict do nothing
   returning id, revision, run_at
@@ -108,13 +108,9 @@ with i as (
 )
 update steadhold.jobs j set
   state = 3,
-  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1,
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
   ended_at = steadhold.clock(),
-  forget_at = steadhold.clock() + make_interval(secs => coalesce((
-    select c.retention_seconds from steadhold.job_configurations c
-    where j.configuration_revision > 0
-      and c.workspace = j.workspace and c.type = j.type and c.revision = j.configuration_revision
-  ), :kept_seconds::float8)),
+  forget_at = steadhold.clock() + make_interval(secs => j.kept_seconds),
   settled_fence = i.fence, settled_state = 3, settled_digest = i.said, slotted = false,
   result = i.result, result_ref = i.result_ref, coverage = i.coverage, evidence_at = i.evidence_at
 from i
@@ -135,16 +131,13 @@ with i as (
 )
 update steadhold.jobs j set
   state = i.state,
-  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1,
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
   attempt = j.attempt - i.refund::int,
   lapses = i.lapses,
   stages = j.stages + i.stages,
   run_at = case when i.state = 0 then steadhold.clock() + make_interval(secs => i.after_seconds) else j.run_at end,
   ended_at = case when i.state >= 3 then steadhold.clock() end,
-  forget_at = case when i.state >= 3 then steadhold.clock() + make_interval(secs => coalesce((
-    select c.retention_seconds from steadhold.job_configurations c
-    where c.workspace = j.workspace and c.type = j.type and c.revision = j.configuration_revision
-  ), :kept_seconds::float8)) end,
+  forget_at = case when i.state >= 3 then steadhold.clock() + make_interval(secs => j.kept_seconds) end,
   timeout_at = null, slotted = false,
   awaits = i.awaits,
   error_code = coalesce(i.error_code, j.error_code),
@@ -252,14 +245,14 @@ from unnest(:key::text[], :id::uuid[], :fence::bigint[]) as i(key, id, fence)
 -- rank: read by id
 with i as (
   select distinct on (i.id) i.* from unnest(
-    :id::uuid[], :held::bigint[], :fence::bigint[], :until::timestamptz[], :length_seconds::float8[],
-    :slotted::boolean[]
-  ) with ordinality as i(id, held, fence, until, length_seconds, slotted, n)
+    :id::uuid[], :held::bigint[], :fence::bigint[], :worker::text[], :until::timestamptz[],
+    :length_seconds::float8[], :slotted::boolean[]
+  ) with ordinality as i(id, held, fence, worker, until, length_seconds, slotted, n)
   order by i.id, i.n
 )
 update steadhold.jobs j set
-  state = 1, fence = i.fence, attempt = j.attempt + 1, worker = :worker::text, claimed_at = steadhold.clock(),
-  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1,
+  state = 1, fence = i.fence, attempt = j.attempt + 1, worker = i.worker, claimed_at = steadhold.clock(),
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
   leased_seconds = i.length_seconds, slotted = i.slotted,
   timeout_at = i.until + make_interval(secs => j.timeout_seconds - i.length_seconds)
 from i
@@ -375,7 +368,7 @@ with i as (
 )
 update steadhold.jobs j set
   stages = j.stages + i.stages, lapses = case when i.stages > 0 then 0 else j.lapses end,
-  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 from i
 where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
 returning i.n, j.revision
@@ -398,7 +391,7 @@ with i as (
 )
 update steadhold.jobs j set
   cancel_requested_at = steadhold.clock(), cancel_by = i.by, cancel_reason = i.reason,
-  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h)) + 1
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 from i
 where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
 returning i.n, j.revision
@@ -426,11 +419,11 @@ for key share
 -- A new job with what the old one was given, and the stages of all before it.
 insert into steadhold.jobs (
   workspace, id, root, retry_of, type, configuration_revision, revision, priority, attempts_max, lease_seconds,
-  timeout_seconds, versions, run_at, created_at, deadline_at, evidence_not_before, unique_key, concurrency_key,
-  tags, correlation_id, trace, input_digest, input, input_ref, inputs, stages)
+  timeout_seconds, kept_seconds, versions, run_at, created_at, deadline_at, evidence_not_before, unique_key,
+  concurrency_key, tags, correlation_id, trace, input_digest, input, input_ref, inputs, stages)
 select j.workspace, :id::uuid, j.root, j.id, j.type, j.configuration_revision,
-  (select (h.incarnation << 32) + 1 from steadhold.house h), j.priority, j.attempts_max, j.lease_seconds,
-  j.timeout_seconds, j.versions, steadhold.clock(), steadhold.clock(),
+  (select (h.incarnation << 32) + 1 from steadhold.house h where h.single), j.priority, j.attempts_max, j.lease_seconds,
+  j.timeout_seconds, j.kept_seconds, j.versions, steadhold.clock(), steadhold.clock(),
   steadhold.clock() + (j.deadline_at - j.created_at), j.evidence_not_before, j.unique_key, j.concurrency_key,
   j.tags, j.correlation_id, j.trace, j.input_digest, j.input, j.input_ref, j.inputs, (
     select count(*) from steadhold.checkpoints c where c.workspace = :workspace::text and c.root = j.root)
@@ -499,9 +492,19 @@ order by j.id for no key update skip locked
 
 -- name: forgettable
 -- rank: jobs
+-- Finished jobs past the window of their type.
 select j.id::text, j.root::text, j.tags from steadhold.jobs j
 where j.workspace = :workspace::text and j.forget_at <= (select steadhold.clock())
 order by j.forget_at limit :limit::bigint
+for update skip locked
+
+-- name: outlived
+-- rank: jobs
+-- Finished jobs past the window of the house.
+select j.id::text, j.root::text, j.tags from steadhold.jobs j
+where j.workspace = :workspace::text and j.forget_at is null and j.ended_at is not null
+  and j.ended_at < (select steadhold.clock()) - make_interval(secs => :kept_seconds::float8)
+order by j.ended_at limit :limit::bigint
 for update skip locked
 
 -- name: forget
@@ -567,7 +570,7 @@ order by t.type limit :limit::bigint
 -- rank: jobs
 -- One writer wins per expected revision; null creates.
 with base as (
-  select h.incarnation << 32 as revision from steadhold.house h
+  select h.incarnation << 32 as revision from steadhold.house h where h.single
 ), changed as (
   update steadhold.job_types t set
     revision = greatest(t.revision, (select base.revision from base)) + 1,
@@ -583,20 +586,16 @@ with base as (
 ), now as (
   select revision from changed union all select revision from made
 ), kept as (
-  insert into steadhold.job_configurations (
-    workspace, type, revision, body, lease_seconds, timeout_seconds, attempts_max, retention_seconds, versions,
-    written_at)
-  select :workspace::text, :type::text, now.revision, :body::bytea, :lease_seconds::float8,
-    :timeout_seconds::float8, :attempts_max::int, :retention_seconds::float8, :versions::text[], steadhold.clock()
-  from now
+  insert into steadhold.job_configurations (workspace, type, revision, body, written_at)
+  select :workspace::text, :type::text, now.revision, :body::bytea, steadhold.clock() from now
 )
 select revision from now
 
 -- name: look
 -- rank: read by id
 select i.n, j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text,
-  j.priority, j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
-  j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
+  j.priority, j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at,
+  j.timeout_at, j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
   j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
   j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
 from (select * from unnest(:id::uuid[]) with ordinality as i(id, n) order by i.id) i

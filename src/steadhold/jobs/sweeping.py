@@ -21,6 +21,9 @@ from steadhold.kit.plan import Plan, each, rows, single_operation
 WOKEN: Final = Move(model.ACCEPTED, "woken")
 TIMED_OUT: Final = Move(model.ACCEPTED, "timed_out")
 
+KEPT_SECONDS: Final = 30 * 86_400.0
+"""How long a finished job is kept, unless its type or the server's settings say otherwise (contracts: retention)."""
+
 
 @single_operation
 def lapse(workspace: str, limit: int) -> Plan[int]:
@@ -99,9 +102,14 @@ def _make(workspace: str, changes: Sequence[Change]) -> Plan[None]:
 
 
 @single_operation
-def forget(workspace: str, limit: int) -> Plan[int]:
-    """Remove finished jobs past their window, with their stages, signals, tags and events, and old claims."""
+def forget(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) -> Plan[int]:
+    """Remove finished jobs past their window, with their stages, signals, tags and events, and old claims.
+
+    The window is the type's own, or `kept_seconds`. Answers how many.
+    """
     found = yield from rows(SQL.forgettable, workspace=workspace, limit=limit)
+    left = limit - len(found)
+    found += yield from rows(SQL.outlived, workspace=workspace, kept_seconds=kept_seconds, limit=left)
     ids = [id for id, _, _ in found]
     if ids:
         tags = sorted({tag for _, _, tags in found for tag in (tags or "").split()})

@@ -6,11 +6,6 @@ create table steadhold.job_configurations (
   type text collate "C" not null,
   revision bigint not null check (revision > 0),
   body bytea not null,
-  lease_seconds float8 not null,
-  timeout_seconds float8,
-  attempts_max int not null,
-  retention_seconds float8,
-  versions text[],
   written_at timestamptz not null,
   primary key (workspace, type, revision)
 );
@@ -51,6 +46,7 @@ create table steadhold.jobs (
   lease_seconds float8 not null,
   leased_seconds float8,
   timeout_seconds float8,
+  kept_seconds float8,  -- once it has ended; null: as long as the house keeps jobs
   run_at timestamptz not null,
   created_at timestamptz not null,
   claimed_at timestamptz,
@@ -100,6 +96,7 @@ create index jobs_overdue on steadhold.jobs (workspace, deadline_at) where state
 create unique index jobs_live_key on steadhold.jobs (workspace, unique_key) where unique_key is not null and state < 3;
 create index jobs_active on steadhold.jobs (workspace, state, id) where state in (1, 2);
 create index jobs_failed on steadhold.jobs (workspace, id) where state = 4;
+create index jobs_ended on steadhold.jobs (workspace, ended_at) where ended_at is not null and forget_at is null;
 create index jobs_forgettable on steadhold.jobs (workspace, forget_at) where forget_at is not null;
 create index jobs_retries on steadhold.jobs (workspace, root) where retry_of is not null;
 select steadhold.enclose('steadhold.jobs');
@@ -187,15 +184,20 @@ create function steadhold.due_jobs() returns table (workspace text, duty text)
   select w.workspace, 'jobs.deadlines' from steadhold.workspaces w
   where exists (
     select from steadhold.jobs j
-    where j.workspace = w.workspace and j.state = 0 and j.deadline_at <= steadhold.clock())
+    where j.workspace = w.workspace and j.state = 0 and j.deadline_at <= (select steadhold.clock()))
   union all
   select w.workspace, 'jobs.retention' from steadhold.workspaces w
   where exists (
     select from steadhold.jobs j
-    where j.workspace = w.workspace and j.forget_at <= steadhold.clock())
+    where j.workspace = w.workspace and j.forget_at <= (select steadhold.clock()))
+  or exists (
+    select from steadhold.jobs j
+    where j.workspace = w.workspace and j.forget_at is null
+      and j.ended_at < (select steadhold.clock()) - make_interval(secs =>
+        coalesce(nullif(current_setting('steadhold.jobs_seconds', true), ''), '2592000')::float8))
   or exists (
     select from steadhold.job_claims c
-    where c.workspace = w.workspace and c.claimed_at < steadhold.clock() - interval '7 days')
+    where c.workspace = w.workspace and c.claimed_at < (select steadhold.clock()) - interval '7 days')
 $$;
 revoke all on function steadhold.due_jobs() from public;
 grant execute on function steadhold.due_jobs() to steadhold_app;
