@@ -31,9 +31,10 @@ $(READY): requirements.lock pyproject.toml tools/bootstrap.py
 demo: setup ## run a durable job over a folder, with a kill half way (FOLDER=… to choose)
 	@$(BIN)/python examples/folder_report/demo.py $(FOLDER)
 
-fmt: setup ## format the code
+fmt: setup ## format the code, and write openapi.json anew
 	$(BIN)/ruff check --quiet --fix --exit-zero
 	$(BIN)/ruff format
+	$(BIN)/python tools/write_openapi.py
 
 lint: setup ## style, types, floors and tidiness
 	@failed=0; for check in "ruff check --output-format concise" "ruff format --check --output-format concise" "basedpyright" "lint-imports --no-logo" \
