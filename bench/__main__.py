@@ -1,0 +1,58 @@
+"""`python -m bench`: take the figures, or those of some parts, and write them into bench/results."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench import jobs, rest, snapshot, stand, state, table, workspaces
+from bench.run import Run
+from steadhold.db.embedded import Embedded
+
+RESULTS = Path(__file__).parent / "results"
+PARTS: dict[str, Callable[[Run, Embedded, Path], Any]] = {
+    "state": state.take,
+    "workspaces": workspaces.take,
+    "jobs": lambda run, postgres, _at: jobs.take(run, postgres),
+    "rest": lambda run, postgres, _at: rest.take(run, postgres),
+    "snapshot": snapshot.take,
+}
+
+
+def main() -> None:
+    """Read what is wanted, and take it."""
+    asked = _arguments()
+    folder = Path(asked.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    with stand.home() as at, stand.postgres(at) as postgres:
+        for part in asked.only or PARTS:
+            run = Run(part, folder, rounds=asked.rounds, scale=asked.scale, only=asked.system or (), go_on=asked.go_on)
+            run.about["versions"]["postgresql"] = postgres.version
+            asyncio.run(PARTS[part](run, postgres, at))
+            write_page(folder)
+
+
+def write_page(folder: Path) -> None:
+    """Write the page of all parts that there are figures of."""
+    found = {part: json.loads(path.read_text()) for part in PARTS if (path := folder / f"{part}.json").exists()}
+    raw = {part: kept["raw"] for part, kept in found.items()}
+    abouts = {part: kept["about"] for part, kept in found.items()}
+    (folder / "README.md").write_text(table.page(raw, abouts))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--only", action="append", choices=list(PARTS), help="a part; may be given again")
+    parser.add_argument("--system", action="append", help="one of what a part measures; may be given again")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is measured [3]")
+    parser.add_argument("--scale", type=float, default=1.0, help="of lengths and numbers [1]")
+    parser.add_argument("--go-on", action="store_true", help="keep the rounds that are there, take the others")
+    parser.add_argument("--out", default=str(RESULTS), help="a folder for the figures [bench/results]")
+    return parser.parse_args()
+
+
+main()

@@ -1,0 +1,96 @@
+"""What the figures must come to, and whether they do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.figures import medians, ratio
+
+PEERS = ("awa", "pgqueuer", "procrastinate", "dbos", "absurd", "oban")
+Raw = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
+"""part → what was measured → the figures of each round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """One floor. `is_` None: not measured. `at_least`: the figure may not be below `wanted`; otherwise not above."""
+
+    what: str
+    wanted: float
+    is_: float | None
+    at_least: bool = True
+
+    @property
+    def met(self) -> bool | None:
+        """Whether it holds; None where it was not measured."""
+        if self.is_ is None:
+            return None
+        return self.is_ >= self.wanted if self.at_least else self.is_ <= self.wanted
+
+
+def median_of(raw: Raw, part: str, name: str, figure: str) -> float | None:
+    """The median of one figure over the rounds; None where it was not measured."""
+    return medians(raw.get(part, {}).get(name, ())).get(figure)
+
+
+def floors(raw: Raw) -> list[Floor]:
+    """All floors, in the order of the parts."""
+    return [*_state(raw), *_jobs(raw), *_snapshot(raw), *_rest(raw)]
+
+
+def best_peer(raw: Raw, figure: str) -> tuple[str, float] | None:
+    """The peer that is best at something, and its figure."""
+    found = [(name, value) for name in PEERS if (value := median_of(raw, "jobs", name, figure)) is not None]
+    return max(found, key=lambda pair: pair[1], default=None)
+
+
+def _state(raw: Raw) -> list[Floor]:
+    def wins(name: str) -> float | None:
+        return median_of(raw, "state", name, "wins_per_second")
+
+    found: list[Floor] = []
+    for clients, plain, receipts, p99 in ((64, 1.3, 0.7, 40), (256, 1.5, 1.0, 90)):
+        etcd = wins(f"etcd_{clients}")
+        ours, with_receipts = wins(f"steadhold_{clients}"), wins(f"steadhold_receipts_{clients}")
+        found.append(Floor(f"state CAS at {clients} clients, times etcd", plain, ratio(ours, etcd)))
+        found.append(Floor("the same with an operation id, times etcd", receipts, ratio(with_receipts, etcd)))
+        for name in (f"steadhold_{clients}", f"steadhold_receipts_{clients}"):
+            slow = median_of(raw, "state", name, "p99_ms")
+            found.append(Floor(f"p99 of {name}, ms", p99, slow, at_least=False))
+    commits = median_of(raw, "state", "steadhold_hot_64", "commits_per_second")
+    found.append(Floor("one hot name: wins by commits of the same run", 0.5, ratio(wins("steadhold_hot_64"), commits)))
+    return found
+
+
+def _jobs(raw: Raw) -> list[Floor]:
+    def figure(name: str, what: str) -> float | None:
+        return median_of(raw, "jobs", name, what)
+
+    best = best_peer(raw, "drained_per_second")
+    times = ratio(figure("steadhold", "drained_per_second"), best[1] if best else None)
+    return [
+        Floor(f"jobs drained, times the best Python peer ({best[0] if best else 'none'})", 1.5, times),
+        Floor("start latency p99 at low load, ms", 15, figure("steadhold", "start_p99_ms"), at_least=False),
+        Floor("enqueued per second, library", 20_000, figure("steadhold", "enqueued_per_second")),
+        Floor("enqueued per second, HTTP batch", 8_000, figure("steadhold_http", "enqueued_per_second")),
+    ]
+
+
+def _snapshot(raw: Raw) -> list[Floor]:
+    told = {"state": "state", "state_receipts": "state with operation ids", "steadhold": "jobs, worker on PostgreSQL"}
+    return [
+        Floor(
+            f"cost of a snapshot held for 60 s: {what}", 0.25, median_of(raw, "snapshot", name, "cost"), at_least=False
+        )
+        for name, what in told.items()
+    ]
+
+
+def _rest(raw: Raw) -> list[Floor]:
+    return [
+        Floor("server at rest, MB", 120, median_of(raw, "rest", "rest", "rss_mb"), at_least=False),
+        Floor("steadhold --help, s", 0.3, median_of(raw, "rest", "rest", "help_seconds"), at_least=False),
+        Floor("queries per second when idle", 2, median_of(raw, "rest", "rest", "queries_per_second"), at_least=False),
+    ]

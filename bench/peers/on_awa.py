@@ -1,0 +1,52 @@
+"""awa: a Rust core with Python handlers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+import awa
+from harness import CONCURRENCY, Tally, chunked, main
+
+
+@dataclass
+class Noop:
+    at: float
+
+
+class System:
+    route = "enqueue_many_copy of 1,000 (COPY)"
+    worker = 'AsyncClient.start([("bench", 100)]), poll_interval_ms as it comes'
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
+
+    async def open(self, dsn: str) -> None:
+        by_socket = dsn.replace(
+            "@/", "@localhost/"
+        )  # its driver wants a host, and takes the socket's folder all the same
+        await awa.migrate(by_socket)
+        self.client = awa.AsyncClient(by_socket)
+        self.looking = await asyncpg.connect(dsn)
+
+        @self.client.task(Noop, queue="bench")
+        async def noop(job: Any) -> None:
+            self.tally.hit(job.args.at)
+
+    async def enqueue(self, count: int) -> None:
+        await chunked(count, lambda n: self.client.enqueue_many_copy([Noop(0)] * n, queue="bench"))
+
+    async def one(self, at: float) -> None:
+        await self.client.insert(Noop(at), queue="bench")
+
+    async def start(self) -> None:
+        await self.client.start([("bench", CONCURRENCY)])
+
+    async def unsettled(self) -> int:
+        found = [each for each in await self.client.queue_stats() if each.queue == "bench"]
+        return sum(each.total_queued for each in found)
+
+
+tally = Tally()
+main(System(tally), tally, uv=False)

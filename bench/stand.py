@@ -1,0 +1,177 @@
+"""What is measured, started for one run and ended with it: PostgreSQL, a steadhold server, etcd."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bench import tools
+from steadhold.db import binaries
+from steadhold.db.embedded import Embedded
+
+POSTGRES: Final = {"max_connections": "400", "shared_buffers": "1GB", "max_wal_size": "4GB"}
+"""Beside what `steadhold dev` sets (fsync, synchronous_commit and full_page_writes are on): the same for everyone."""
+
+START_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 15.0
+ETCD_CONNECTIONS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running server."""
+
+    url: str
+    pid: int
+    operator_key: str
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.url.rpartition(":")[2])
+
+
+@contextmanager
+def home() -> Iterator[Path]:
+    """A folder for data on the disk of this checkout, gone afterwards."""
+    path = Path(tempfile.mkdtemp(prefix="run-", dir=tools.folder()))
+    path.chmod(0o711)  # PostgreSQL runs as another user when root runs this
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def postgres(at: Path) -> Iterator[Embedded]:
+    """An embedded PostgreSQL that keeps what it acknowledged."""
+    with Embedded(at / "postgres", pg_bin=binaries.find(None), settings=POSTGRES) as running:
+        yield running
+
+
+@contextmanager
+def server(dsn: str) -> Iterator[Served]:
+    """`steadhold serve` in a process of its own, on a free port."""
+    key = _steadhold_json("keys", "create", "bench", "--operator", dsn=dsn)["key"] if _migrated(dsn) else ""
+    command = (sys.executable, "-m", "steadhold", "serve", "--port", "0")
+    with _process(command, {"STEADHOLD_DATABASE_URL": dsn}, lines="stderr") as (process, lines):
+        yield Served(_url(process, lines), process.pid, key)
+
+
+@contextmanager
+def etcd(at: Path) -> Iterator[int]:
+    """One member of etcd on loopback, as it comes; its port."""
+    program = tools.etcd()
+    client, peer = free_port(), free_port()
+    command = (
+        str(program), "--data-dir", str(at / "etcd"), "--log-level", "error", "--logger", "zap",
+        "--listen-client-urls", f"http://127.0.0.1:{client}", "--advertise-client-urls", f"http://127.0.0.1:{client}",
+        "--listen-peer-urls", f"http://127.0.0.1:{peer}", "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
+        "--initial-cluster", f"default=http://127.0.0.1:{peer}",
+    )  # fmt: skip
+    with _process(command, {}) as (process, _):
+        _until_healthy(process, f"http://127.0.0.1:{client}/health")
+        yield client
+
+
+def etcd_version() -> str:
+    """As the program says it."""
+    told = subprocess.run([str(tools.etcd()), "--version"], capture_output=True, text=True, check=False).stdout
+    return told.partition("\n")[0].rpartition(" ")[2]
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def _process(
+    command: tuple[str, ...], more: dict[str, str], lines: str = ""
+) -> Iterator[tuple[subprocess.Popen[str], Iterator[str]]]:
+    pipe = {lines: subprocess.PIPE} if lines else {}
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **pipe}
+    process = subprocess.Popen(command, env={**os.environ, **more}, text=True, **streams)
+    try:
+        yield process, iter(getattr(process, lines)) if lines else iter(())
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Ask a process of ours to stop, and make it."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def _migrated(dsn: str) -> bool:
+    _steadhold("migrate", dsn=dsn)
+    return True
+
+
+def _steadhold(*arguments: str, dsn: str) -> str:
+    environment = {**os.environ, "STEADHOLD_DATABASE_URL": dsn}
+    command = (sys.executable, "-m", "steadhold", *arguments)
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def _steadhold_json(*arguments: str, dsn: str) -> dict[str, str]:
+    return json.loads(_steadhold(*arguments, dsn=dsn))
+
+
+def _url(process: subprocess.Popen[str], lines: Iterator[str]) -> str:
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            if (said := json.loads(line)).get("event") == "ready":
+                _let_drain(lines)
+                return said["url"]
+    raise RuntimeError(f"the server ended with {process.wait()} before it was ready")
+
+
+def _let_drain(lines: Iterator[str]) -> None:
+    import threading
+
+    threading.Thread(target=lambda: [None for _ in lines], daemon=True).start()
+
+
+def _until_healthy(process: subprocess.Popen[str], url: str) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        with contextlib.suppress(OSError, urllib.error.URLError), urllib.request.urlopen(url, timeout=1) as answer:  # noqa: S310 - loopback
+            if b"true" in answer.read():
+                return
+        time.sleep(0.05)
+    raise RuntimeError(f"etcd was not healthy within {START_SECONDS} seconds")
+
+
+def workspace(served: Served, name: str) -> str:
+    """Make a workspace; its key."""
+    from steadhold import Client
+
+    with Client(served.url, served.operator_key) as client:
+        return client.workspaces.create(name).key
