@@ -33,6 +33,8 @@ T = TypeVar("T")
 Said: TypeAlias = tuple[bytes | str | None, ...]
 """All that makes a request this request and no other; an operation's fingerprint is made of it."""
 
+_SOON: Final[Headers] = (("retry-after", "1"),)
+_UNREAD: Final = Problem("unavailable", "The database was lost while it was read; nothing was changed.", headers=_SOON)
 _INTERNAL: Final = "This was not foreseen, so read what it would have changed. The log has more under the request's id."
 
 
@@ -88,6 +90,7 @@ class _Turn:
     raw_path: bytes
     route: Route | None = None
     operation: str | None = None
+    acting: bool = False
     token: str = ""
     headers: Headers = ()
 
@@ -214,6 +217,7 @@ class Doors:
         )
 
     async def _play(self, turn: _Turn, asked: Ask[Any]) -> Answer | None:
+        turn.acting = turn.method not in {"GET", "HEAD"}
         outcome = await (self._hold(turn, asked, asked.wait) if asked.wait else self.above.play(asked.call))
         if not isinstance(outcome, Refusal):
             self._touch(asked)
@@ -240,12 +244,14 @@ class Doors:
             refuse()
 
     def _overdue(self, turn: _Turn) -> Problem:
-        if turn.method in {"GET", "HEAD"}:
-            return Problem("unavailable", "The answer took too long.", headers=(("retry-after", "1"),))
+        if not turn.acting:
+            return Problem("unavailable", "The answer took too long.", headers=_SOON)
         return self._known_by(turn, Problem("outcome_unknown", "The answer took too long; it may have taken effect."))
 
     def _troubled(self, turn: _Turn, error: Exception) -> Problem:
         problem = self.above.trouble(error)
+        if problem is not None and problem.code == "outcome_unknown" and not turn.acting:
+            return _UNREAD
         if problem is not None:
             return self._known_by(turn, problem)
         request_id = new_id()
