@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from processes import CHECKOUT, STEADHOLD
+from processes import CHECKOUT
 from proof import Kept
 from telling import Teller, many, size
 
@@ -51,7 +52,7 @@ def found(tell: Teller, report: dict[str, Any]) -> None:
 
 def look_around(tell: Teller, folder: Path, job_id: str, report: str) -> None:
     """The commands that show all of it again."""
-    steadhold, data = _near(STEADHOLD), _near(folder)
+    steadhold, data = _near(Path(sys.executable).with_name("steadhold")), _near(folder)
     tell.chapter("Look around: all of it is kept")
     tell.verbatim(
         [
@@ -72,4 +73,4 @@ def look_around(tell: Teller, folder: Path, job_id: str, report: str) -> None:
 def _near(path: Path) -> str:
     """A path as one types it from the checkout."""
     inside = path.is_relative_to(CHECKOUT) and Path.cwd() == CHECKOUT
-    return os.path.relpath(path) if inside else str(path)
+    return shlex.quote(str(path.relative_to(CHECKOUT) if inside else path))

@@ -8,6 +8,7 @@ the next run goes on with the same job.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -43,6 +44,7 @@ class Demo:
     def __init__(self, server: Server, client: Client, input: dict[str, Any], tell: Teller) -> None:
         self.server, self.client, self.input, self.tell = server, client, input, tell
         self.job_id = ""
+        tell.move("counting the folder, to compare later …")
         self.seen = Seen(resumed=False, plain=plain_walk(input["folder"], input["skip"]))
 
     def play(self) -> bool:
@@ -80,7 +82,7 @@ class Demo:
         before = self.client.jobs.get(self.job_id)
         while True:
             job = self.watch("worker 1", first)
-            total = (job.progress or {}).get("stages", 0)
+            total = stages_in_all(job)
             if job.ended or (total and job.stages > total - LAST_STAGES):
                 self.tell.say("   There was hardly anything left to do, so nobody is killed this time.")
                 return None
@@ -144,9 +146,17 @@ class Demo:
         """Look at the job, and show how far it is."""
         working.check()
         job = self.client.jobs.get(self.job_id)
-        if total := (job.progress or {}).get("stages"):
+        if total := stages_in_all(job):
             self.tell.bar(label, job.stages, total)
+        else:
+            self.tell.move(f"   {label} lists the folder: {many(job.stages, 'page')} kept")
         return job
+
+
+def stages_in_all(job: Job) -> int:
+    """How many stages the worker says that there are; 0 while it does not know yet."""
+    progress: Any = job.progress
+    return progress["stages"] if progress else 0
 
 
 def request(argument: str) -> dict[str, Any]:
@@ -155,7 +165,9 @@ def request(argument: str) -> dict[str, Any]:
     Raises:
         OSError: there is no such folder, or it cannot be read.
     """
-    folder = os.path.realpath(os.fsencode(Path(argument).expanduser() if argument else sysconfig.get_path("stdlib")))
+    with contextlib.suppress(RuntimeError):  # there is no such user: then it is a name like any other
+        argument = str(Path(argument).expanduser()) if argument else ""
+    folder = os.path.realpath(os.fsencode(argument or sysconfig.get_path("stdlib")))
     os.scandir(folder).close()
     apart = [] if argument else ["site-packages", "dist-packages"]
     plain = [c if c.isascii() and (c.isalnum() or c in "_-.") else "-" for c in shown(folder.rpartition(b"/")[2])]
@@ -189,10 +201,12 @@ def main(arguments: list[str]) -> int:
     try:
         held = run(input, tell)
     except (Broken, SteadholdError) as error:
-        tell.say(f"\nThis should not have happened. {error}")
+        tell.say(f"\n{error}")
         return 1
     except KeyboardInterrupt:
-        tell.say("\nInterrupted. Nothing is broken: the next run goes on with this job, behind its last kept stage.")
+        tell.say(
+            "\nInterrupted. Nothing is broken: run it again, and an unfinished job goes on behind its last kept stage."
+        )
         return 130
     seconds = time.monotonic() - began
     tell.say(f"\n{'Every promise held' if held else 'A promise was broken, see NO above'}, in {seconds:.0f} s.")
@@ -200,17 +214,18 @@ def main(arguments: list[str]) -> int:
 
 
 def ended(number: int, _frame: object) -> None:
-    """Unwind as Ctrl-C does, so that everything that was started is stopped."""
+    """Unwind, so that everything that was started is stopped; also where a shell had us ignore Ctrl-C."""
     raise KeyboardInterrupt(number)
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, ended)
-    sys.stdout.reconfigure(errors="replace")
+    out: Any = sys.stdout
+    out.reconfigure(errors="replace")  # names of files may hold what the terminal cannot show
     try:
         code = main(sys.argv[1:])
     except BrokenPipeError:  # nobody reads on
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
         code = 1
     sys.exit(code)

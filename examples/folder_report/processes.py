@@ -19,7 +19,7 @@ from steadhold.db.folder import default_data_dir
 
 HERE: Final = Path(__file__).resolve().parent
 CHECKOUT: Final = HERE.parents[1]
-STEADHOLD: Final = Path(sys.executable).with_name("steadhold")
+STEADHOLD: Final = (sys.executable, "-m", "steadhold")
 START_SECONDS: Final = 120.0
 STOP_SECONDS: Final = 30.0
 IN_USE: Final = "is in use by process"
@@ -31,12 +31,7 @@ class Broken(Exception):
 
 
 def data_folder() -> Path:
-    """Where the demo keeps everything: in the checkout, or where your other data lies if PostgreSQL cannot go there.
-
-    The variable DEMO_DATA names another place.
-    """
-    if chosen := os.environ.get("DEMO_DATA"):
-        return Path(chosen).absolute()
+    """Where the demo keeps everything: in the checkout, or where your other data lies if PostgreSQL cannot go there."""
     inside = CHECKOUT / ".steadhold" / "demo"
     mine = next(path for path in (inside, *inside.parents) if path.exists()).stat().st_uid == os.geteuid()
     account = choose()
@@ -102,9 +97,10 @@ class Server(Child):
     """`steadhold dev` on a folder of its own: PostgreSQL, server and background work."""
 
     def __init__(self, folder: Path) -> None:
-        command = [str(STEADHOLD), "dev", "--json", "--port", "0", "--data-dir", str(folder)]
+        command = [*STEADHOLD, "dev", "--json", "--port", "0", "--data-dir", str(folder)]
         super().__init__("the server", command, {}, signal.SIGTERM)
         self.url = self.api_key = ""
+        self.folder = folder
 
     def ready(self) -> bool:
         """Wait until it serves; False where another process holds its folder.
@@ -117,7 +113,7 @@ class Server(Child):
             self.stop()
             if IN_USE in self.said():
                 return False
-            raise Broken(f"The server did not start. It said:\n{self.said()}")
+            raise Broken(f"The server did not start. It said:\n{self.said()}\nTo begin anew: rm -r {self.folder}")
         told: dict[str, Any] = json.loads(line)
         self.url, self.api_key = told["url"], told["api_key"]
         return True
@@ -139,12 +135,12 @@ def server(folder: Path) -> Server:
             started.stop()
             raise
         if time.monotonic() > ends_at:
-            raise Broken(f"The demo runs already in another terminal. {started.said()}")
+            raise Broken(f"Does the demo run in another terminal? {started.said().removeprefix('Error: ')}")
         time.sleep(0.2)
 
 
 def worker(number: int, server: Server) -> Child:
     """A worker as you would start one. It may die at any moment without harm, so it dies at once with the demo."""
-    command = [str(STEADHOLD), "work", "worker:worker"]
+    command = [*STEADHOLD, "work", "worker:worker"]
     environment = {"STEADHOLD_URL": server.url, "STEADHOLD_API_KEY": server.api_key}
     return Child(f"Worker {number}", command, environment, signal.SIGKILL)

@@ -146,7 +146,7 @@ def _once(seen: Seen, kept: Kept) -> Iterator[tuple[bool, str]]:
         now = {stage: kept.stages[stage].digest for stage in seen.killed.kept if stage in kept.stages}
         yield (
             now == seen.killed.kept,
-            f"The {many(len(now), 'stage')} kept when the first worker was killed are as they were, byte for byte.",
+            f"What was kept when the first worker was killed is as it was, byte for byte: {many(len(now), 'stage')}.",
         )
         yield (
             set(seen.late) <= {"stale_fence", "job_ended"},

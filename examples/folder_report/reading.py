@@ -73,7 +73,7 @@ def look(folder: str, names: Names) -> dict[str, Any]:
     sizes: list[int | None] = []
     troubles: list[list[str]] = []
     kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    lines, longest = 0, {"name": "", "line": 0, "bytes": 0}
+    lines, longest_bytes, longest = 0, 0, {"name": "", "line": 0, "bytes": 0}
     for name in names:
         try:
             found = read(real(folder) + b"/" + real(name))
@@ -87,7 +87,8 @@ def look(folder: str, names: Names) -> dict[str, Any]:
         counts = kinds[kind_of(name)]
         counts[0], counts[1] = counts[0] + 1, counts[1] + found.bytes
         lines += found.lines
-        if found.longest > longest["bytes"]:
+        if found.longest > longest_bytes:
+            longest_bytes = found.longest
             longest = {"name": name, "line": found.longest_at, "bytes": found.longest}
     read_well = {"sha256": digests, "sizes": sizes, "kinds": dict(kinds), "lines": lines, "longest": longest}
     return {**read_well, "troubles": troubles}
@@ -107,7 +108,9 @@ def merge(
     for part in parts:
         for kind, (files, size) in part["kinds"].items():
             kinds[kind] = [kinds[kind][0] + files, kinds[kind][1] + size]
-    counted: Counter[str] = sum((Counter(found["counted"]) for found in pages), Counter())
+    counted: Counter[str] = Counter()
+    for found in pages:
+        counted.update(found["counted"])
     troubles = [trouble for found in (*pages, *parts) for trouble in found["troubles"]]
     longest = max((part["longest"] for part in parts), key=lambda line: line["bytes"])
     largest = sorted(kinds.items(), key=lambda item: (-item[1][1], item[0]))
