@@ -286,9 +286,11 @@ class Claims:
         self.task = asyncio.create_task(self.claimer.run())
         return self.claimer
 
-    async def __aexit__(self, *_):
+    async def __aexit__(self, failed, *_):
         self.claimer.stop()
-        await self.task
+        if failed:
+            self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=bool(failed))
 
 
 async def test_a_hint_wakes_a_claimer_that_would_wait(monkeypatch):
