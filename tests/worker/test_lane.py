@@ -287,9 +287,10 @@ class Claims:
         return self.claimer
 
     async def __aexit__(self, failed, *_):
-        self.claimer.stop()
         if failed:
             self.task.cancel()
+        else:
+            self.claimer.stop()
         await asyncio.gather(self.task, return_exceptions=bool(failed))
 
 
