@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -28,11 +27,14 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 def claimed(lease_seconds=30.0, **more):
     id = new_id()
-    job = Claimed(
-        id, 1, lease_seconds, NOW + timedelta(seconds=lease_seconds), 2, id, "t", 0, 1, 5, 0, b"null", None, b"",
-        None, NOW, None, None, None, None, None,
-    )  # fmt: skip
-    return replace(job, **more)
+    fields = {
+        "id": id, "fence": 1, "lease_seconds": lease_seconds, "revision": 2, "root_job_id": id, "type": "t",
+        "lease_expires_at": NOW + timedelta(seconds=lease_seconds), "configuration_revision": 0, "attempt": 1,
+        "priority": 5, "stage_count": 0, "input": b"null", "input_ref": None, "input_digest": b"", "inputs": None,
+        "run_at": NOW, "deadline_at": None, "timeout_at": None, "evidence_not_before": None, "correlation_id": None,
+        "trace": None,
+    }  # fmt: skip
+    return Claimed(**{**fields, **more})
 
 
 class Door:
@@ -217,8 +219,7 @@ async def test_a_handler_is_stopped_before_its_lease_ends():
 
 async def test_an_attempt_that_runs_too_long_is_said_to_have_timed_out_while_that_can_be_said():
     bench = Bench()
-    job = claimed(lease_seconds=10.0)
-    (held,) = bench.give(replace(job, timeout_at=job.lease_expires_at), sent=helds.CLOCK())
+    (held,) = bench.give(claimed(lease_seconds=10.0, timeout_at=NOW + timedelta(seconds=10)))
     await bench.turn(lambda: bench.running)
     bench.lane.watch(held.arrived + 8.4)
     assert bench.door.settled == []
