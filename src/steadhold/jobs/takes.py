@@ -202,6 +202,10 @@ class CancelBody(Taken, kw_only=True, frozen=True):
     reason: Text | None = None
 
 
+class AgainBody(Taken, kw_only=True, frozen=True):
+    """Nothing has to be said about a retry."""
+
+
 class SignalBody(Taken, kw_only=True, frozen=True):
     """Something to tell a job."""
 

@@ -227,6 +227,7 @@ def cancel(ask: Request) -> Ask[steering.CancelOutcome]:
 
 def retry(ask: Request) -> Ask[steering.RetryOutcome]:
     """Admit an ended job anew."""
+    decode.body(ask, takes.AgainBody)
     call = steering.retry.call(ask.workspace, ask.params["id"], ask.fresh, revision=conditions.maybe_match(ask))
 
     def render(outcome: steering.RetryOutcome) -> Answer:
