@@ -139,7 +139,8 @@ class Demo:
         while not (job := self.watch("worker 2", second)).ended:
             time.sleep(LOOK_SECONDS)
         if job.state != "completed":
-            raise Broken(f"Job {self.job_id} is {job.state} ({job.error_code}): {job.failure and job.failure.message}")
+            why = f"{job.error_code}: {job.failure.message}" if job.failure else job.error_code
+            raise Broken(f"Job {self.job_id} is {job.state} ({why}).\n{second.said()}".rstrip())
         self.tell.say(f"   The job is completed under fence {job.fence}.")
 
     def watch(self, label: str, working: Child) -> Job:
