@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
@@ -116,8 +116,7 @@ class Configuration:
 DEFAULTS: Final = Configuration()
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True):
     """A job to be admitted. Its input is exact JSON, or a reference to it.
 
     Make it once for each job that is meant: its `id` is the job's, so the same submission is the same job.
@@ -136,11 +135,10 @@ class Submission:
     tags: tuple[str, ...] = ()
     correlation_id: str | None = None
     trace: str | None = None
-    id: str = field(default_factory=new_id)
+    id: str = msgspec.field(default_factory=new_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(msgspec.Struct, frozen=True):
     """How much of what was asked a result covers."""
 
     state: Covered
@@ -148,22 +146,19 @@ class Coverage:
     covered: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Timer:
+class Timer(msgspec.Struct, frozen=True):
     """Waits for a time to pass."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(msgspec.Struct, frozen=True):
     """Waits until somebody signals the job by this name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class JobEnd:
+class JobEnd(msgspec.Struct, frozen=True):
     """Waits until another job has ended, however."""
 
     job_id: str
@@ -172,8 +167,7 @@ class JobEnd:
 Awaited: TypeAlias = Timer | Signal | JobEnd
 
 
-@dataclass(frozen=True, slots=True)
-class Complete:
+class Complete(msgspec.Struct, frozen=True):
     """The computation ended. `evidence_at` is the instant of the oldest evidence used."""
 
     result: bytes | None = b"null"
@@ -182,8 +176,7 @@ class Complete:
     evidence_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(msgspec.Struct, frozen=True):
     """The attempt failed; its class decides whether there is another."""
 
     error_code: str
@@ -191,13 +184,11 @@ class Fail:
     klass: Class = "transient"
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmCancel:
+class ConfirmCancel(msgspec.Struct, frozen=True):
     """The worker stopped, as it was asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     """Hand the job back until a fact holds, or the instant `until` has passed; the answer is committed as `stage`."""
 
     stage: str
@@ -210,8 +201,7 @@ class Wait:
             raise ValueError("a wait for anything but a timer needs `until`, so that it ends if nothing happens")
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(msgspec.Struct, frozen=True):
     """Hand the job back untouched, to be run after some seconds. Costs no attempt."""
 
     after_seconds: float = 0.0
@@ -220,8 +210,7 @@ class Release:
 Said: TypeAlias = Complete | Fail | ConfirmCancel | Wait | Release
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(msgspec.Struct, frozen=True):
     """What one owner says of one job. `revision`: only if the job still has it."""
 
     id: str

@@ -6,7 +6,6 @@ Whoever moves jobs does it in this order, in which the ranks do not fall: grants
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
@@ -27,8 +26,7 @@ Entry: TypeAlias = tuple[str, int, Happened]
 """A line of a job's history: its aggregate, its revision, what happened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(msgspec.Struct, frozen=True):
     """A job's row as it is while we hold it, and the database's clock after we did."""
 
     id: str
@@ -63,8 +61,7 @@ class Held:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A move of a held job. `fence` and `said` (its digest) are remembered, so that an owner may ask again;
     a completion brings its result, a wait what it is for, a woken job the stage it gained.
     """
@@ -82,8 +79,7 @@ class Change:
         return self.move.cause in model.MOVES.get((model.STATES[self.held.state], model.STATES[self.move.state]), ())
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """The revision that a move made, and when the job is due."""
 
     revision: int

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
 from steadhold.jobs.model import State
 from steadhold.kit.plan import Refusal
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
+class Submitted(msgspec.Struct, frozen=True):
     """Admitted now: 202."""
 
     id: str
@@ -19,8 +20,7 @@ class Submitted:
     run_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Existing:
+class Existing(msgspec.Struct, frozen=True):
     """A live job holds the `unique_key`, with the same type and input: it is the one that was meant."""
 
     id: str
@@ -42,8 +42,7 @@ class InvalidInput(Refusal):
     faults: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(msgspec.Struct, frozen=True):
     """What resulted. `run_at` where the job is due again; `woke` is the checkpoint that answered a wait at once."""
 
     id: str
@@ -112,8 +111,7 @@ class CheckpointConflict(Refusal):
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True):
     """A committed stage. `result` is None where only `result_ref` names it."""
 
     stage: str
@@ -126,8 +124,7 @@ class Checkpoint:
     committed_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpointed:
+class Checkpointed(msgspec.Struct, frozen=True):
     """The stage is committed; `again`: it was before, with the same content."""
 
     stage: str
@@ -137,8 +134,7 @@ class Checkpointed:
     again: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Beat:
+class Beat(msgspec.Struct, frozen=True):
     """One owner's heartbeat. `progress` is exact JSON."""
 
     id: str
@@ -146,8 +142,7 @@ class Beat:
     progress: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Beaten:
+class Beaten(msgspec.Struct, frozen=True):
     """The lease runs until `lease_expires_at`, on the database's clock, which said `server_time`."""
 
     id: str
@@ -156,8 +151,7 @@ class Beaten:
     cancel_requested: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(msgspec.Struct, frozen=True):
     """A job that is the claimer's until `lease_expires_at`, `lease_seconds` from when it was granted.
 
     `configuration` is its pinned one, None being revision 0; `stages` are the committed ones with their digests,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from steadhold import events, fences
 from steadhold.fences import Granted, Renewal, Wanted
@@ -23,8 +24,7 @@ OURS: Final = "schedule:"
 CheckpointOutcome: TypeAlias = Checkpointed | CheckpointConflict | StagesFull | RevisionConflict | StaleFence
 
 
-@dataclass(frozen=True, slots=True)
-class Picked:
+class Picked(msgspec.Struct, frozen=True):
     """A ready job that this claim has locked, with the limits it counts towards."""
 
     id: str
@@ -167,7 +167,7 @@ def _filled(workspace: str, got: list[Claimed]) -> Plan[list[Claimed]]:
         job.id: tuple((stage, digest) for stage, digest in hand) for job, hand in zip(resumed, hands, strict=True)
     }
     return [
-        replace(
+        msgspec.structs.replace(
             job,
             configuration=bodies.get((job.type, job.configuration_revision)),
             stages=stages.get(job.id, ()),

@@ -17,8 +17,7 @@ CHARGED: Final = ("transient", "timeout")
 RETRIED: Final = (*CHARGED, "rate_limited", "interrupted")
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """What decides about a running job: its locked row, and the database's clock after the lock was held."""
 
     id: str
@@ -31,8 +30,7 @@ class Standing:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """The next state and what causes it. `after_seconds` counts from now; `refund` gives the attempt back."""
 
     state: int
