@@ -92,6 +92,8 @@ def require(workspace: str, refs: Sequence[FenceRef]) -> Plan[StaleFence | None]
 
     Renewals go on meanwhile; takeover, settle, release and sweep wait for the commit.
     """
+    if not refs:
+        return None
     return next((stale for stale in (yield from required(workspace, refs)) if stale), None)
 
 
