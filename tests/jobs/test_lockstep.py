@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,6 +12,8 @@ from steadhold.db.pool import Pool
 from steadhold.jobs import Complete, Release, Settlement, Submission, Wait
 from steadhold.kit.outcome import StaleFence
 from steadhold.play.lockstep import Lockstep
+
+FAR = datetime(2999, 1, 1, tzinfo=UTC)
 
 
 class Flushes:
@@ -119,14 +122,22 @@ async def test_twins_of_a_unique_key(flushes):
 
 
 async def test_two_jobs_that_wait_for_each_other(flushes):
-    from datetime import UTC, datetime
-
     one, two = await flushes.running(), await flushes.running()
-    far = datetime(2999, 1, 1, tzinfo=UTC)
     came = await flushes(
-        flushes.said(one, Wait("w", jobs.JobEnd(two.id), far)), flushes.said(two, Wait("w", jobs.JobEnd(one.id), far))
+        flushes.said(one, Wait("w", jobs.JobEnd(two.id), FAR)), flushes.said(two, Wait("w", jobs.JobEnd(one.id), FAR))
     )
     assert [answer.state for answer in came] == ["waiting", "waiting"]
+
+
+async def test_a_wait_and_the_end_that_it_is_for(flushes):
+    """Whichever goes first in the flush, the waiter does not stay asleep."""
+    for turn in range(4):
+        one, two = await flushes.running(), await flushes.running()
+        calls = [flushes.said(one, Wait("w", jobs.JobEnd(two.id), FAR)), flushes.said(two, Complete())]
+        await flushes(*(calls if turn % 2 else calls[::-1]))
+        await flushes.one(jobs.wake, 10)
+        assert (await flushes.one(jobs.get, one.id)).state in ("accepted", "running")
+        assert isinstance(await flushes.one(jobs.checkpoint_of, one.id, "w"), jobs.Checkpoint)
 
 
 async def test_heartbeats_of_many(flushes):

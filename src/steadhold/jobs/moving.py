@@ -27,7 +27,7 @@ Entry: TypeAlias = tuple[str, int, Happened]
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A job's row as it is while we hold it, and the database's clock after we did."""
+    """A job's row as it is while we hold it, and the database's clock after we did, if it is held to a time."""
 
     id: str
     state: int
@@ -45,7 +45,7 @@ class Held(msgspec.Struct, frozen=True):
     deadline_at: datetime | None
     timeout_at: datetime | None
     evidence_not_before: datetime | None
-    now: datetime
+    now: datetime | None
 
     def standing(self) -> Standing:
         """What decides about it."""
@@ -80,10 +80,11 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """The revision that a move made, and when the job is due."""
+    """The revision that a move made, whether anybody may wait for the end, and when the job is due."""
 
     revision: int
-    run_at: datetime
+    awaited: bool
+    run_at: datetime | None = None
 
 
 def subject(id: str) -> str:
@@ -169,7 +170,9 @@ def recorded(id: str, revision: int, what: str, data: dict[str, Any]) -> Entry:
 def follow(workspace: str, changes: Sequence[tuple[Change, Written]], more: Sequence[Entry] = ()) -> Plan[None]:
     """Record moves, tell who waits for an end, and give back what the jobs held."""
     yield from events.record(workspace, [*(moved(change, written) for change, written in changes), *more])
-    yield from ended(workspace, [change.held.id for change, _ in changes if change.move.state >= model.COMPLETED])
+    yield from ended(
+        workspace, [c.held.id for c, written in changes if written.awaited and c.move.state >= model.COMPLETED]
+    )
     yield from give_back(workspace, [change.held for change, _ in changes])
 
 

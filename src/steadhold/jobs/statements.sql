@@ -93,7 +93,7 @@ with i as (
 select i.n, held.id::text, held.state, held.revision, held.fence, held.attempt, held.attempts_max, held.lapses,
   held.stages, held.slotted, held.root::text, held.type, held.configuration_revision,
   held.cancel_requested_at is not null, held.deadline_at, held.timeout_at, held.evidence_not_before,
-  steadhold.clock()
+  case when coalesce(held.deadline_at, held.timeout_at) is not null then steadhold.clock() end
 from i join held on held.id = i.id
 
 -- name: complete
@@ -115,7 +115,7 @@ update steadhold.jobs j set
   result = i.result, result_ref = i.result_ref, coverage = i.coverage, evidence_at = i.evidence_at
 from i
 where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
-returning i.n, j.revision, j.run_at
+returning i.n, j.revision, j.awaited
 
 -- name: move
 -- rank: read by id
@@ -148,7 +148,20 @@ update steadhold.jobs j set
   settled_digest = case when i.fence is null then j.settled_digest else i.said end
 from i
 where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
-returning i.n, j.revision, j.run_at
+returning i.n, j.revision, j.awaited, j.run_at
+
+-- name: await_end
+-- rank: read by id
+-- Somebody is about to wait for the end of a held job. Who finds another revision than it held looks again.
+update steadhold.jobs j set awaited = true
+from (select * from unnest(:id::uuid[], :held::bigint[]) with ordinality as i(id, held, n) order by i.id) i
+where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
+returning i.n, true
+
+-- name: moment
+-- rank: read
+-- all workspaces: the clock is everybody's
+select steadhold.clock()
 
 -- name: remembered
 -- rank: read by id

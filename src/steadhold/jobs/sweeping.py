@@ -82,8 +82,7 @@ def wake(workspace: str, limit: int) -> Plan[int]:
 def _woken(workspace: str, held: Held, wait: Due) -> Plan[Change]:
     asked: dict[str, Any] = msgspec.json.decode(wait.what)["for"]
     timer = "timer" in asked
-    late = held.deadline_at is not None and held.deadline_at <= held.now
-    if late and not wait.happened:
+    if verdicts.past(held.deadline_at, held.now) and not wait.happened:
         return Change(held, verdicts.overdue())
     happened = wait.happened or timer
     body = yield from waiting.fact(workspace, held.id, asked, happened=happened)

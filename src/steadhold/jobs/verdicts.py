@@ -18,7 +18,7 @@ RETRIED: Final = (*CHARGED, "rate_limited", "interrupted")
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """What decides about a running job: its locked row, and the database's clock after the lock was held."""
+    """What decides about a running job: its locked row, and the clock under the lock if it is held to a time."""
 
     id: str
     attempt: int
@@ -27,7 +27,7 @@ class Standing(msgspec.Struct, frozen=True):
     cancel_requested: bool
     deadline_at: datetime | None
     timeout_at: datetime | None
-    now: datetime
+    now: datetime | None
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -69,9 +69,9 @@ def lapsed(standing: Standing, retry: Retry, *, progressed: bool) -> Move:
     """
     if standing.cancel_requested:
         return Move(model.CANCELLED, "lapse")
-    if standing.deadline_at is not None and standing.deadline_at <= standing.now:
+    if past(standing.deadline_at, standing.now):
         return overdue()
-    if standing.timeout_at is not None and standing.timeout_at <= standing.now:
+    if past(standing.timeout_at, standing.now):
         return failed(standing, "timeout", "The attempt ran longer than timeout_seconds.", "timeout", retry)
     lapses = 0 if progressed else standing.lapses + 1
     if lapses >= LAPSES_MAX:
@@ -81,6 +81,11 @@ def lapsed(standing: Standing, retry: Retry, *, progressed: bool) -> Move:
         message = "The last attempt's lease lapsed."
         return Move(model.FAILED, "error", lapses=lapses, error_code="lapsed", message=message, klass="transient")
     return Move(model.ACCEPTED, "lapse", lapses=lapses)
+
+
+def past(at: datetime | None, now: datetime | None) -> bool:
+    """Whether an instant is there and has passed; a job that is held to none has no clock beside it."""
+    return at is not None and now is not None and at <= now
 
 
 def overdue() -> Move:

@@ -7,7 +7,7 @@ so either the wait sees the fact or the change sees the wait.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
@@ -19,7 +19,7 @@ from steadhold.jobs.moving import SQL, Change, Entry, Held
 from steadhold.jobs.outcomes import NothingToAwait, Settled, StagesFull
 from steadhold.jobs.verdicts import Move
 from steadhold.kit.limits import STAGES_MAX
-from steadhold.kit.plan import Plan, each
+from steadhold.kit.plan import Plan, each, rows
 
 Begun: TypeAlias = Change | Settled | NothingToAwait | StagesFull | None
 WAITED = Move(model.WAITING, "wait", refund=True)
@@ -66,13 +66,19 @@ def begin(
         return NothingToAwait(moving.subject(awaited.job_id))
     if (yield from _true_already(workspace, held, awaited, others)):
         return (yield from _at_once(workspace, held, wait, more))
-    return Change(held, WAITED, held.fence, said, wait=_wait(held, wait))
+    if isinstance(awaited, JobEnd):
+        other = others[awaited.job_id]
+        item = {"workspace": workspace, "id": other.id, "held": other.revision}
+        if not (yield from each(SQL.await_end, [item]))[0]:
+            return None
+    now: datetime = (yield from rows(SQL.moment))[0][0]
+    return Change(held, WAITED, held.fence, said, wait=_wait(held, wait, now))
 
 
-def _wait(held: Held, wait: Wait) -> events.Waiting:
+def _wait(held: Held, wait: Wait, now: datetime) -> events.Waiting:
     bounds = [at for at in (wait.until, held.deadline_at) if at is not None]
     if isinstance(wait.awaited, Timer):
-        bounds.append(held.now + timedelta(seconds=wait.awaited.seconds))
+        bounds.append(now + timedelta(seconds=wait.awaited.seconds))
     subject = awaited_subject(held.id, wait.awaited)
     return events.Waiting(held.id, wait.stage, subject, min(bounds), encoded(wait))
 

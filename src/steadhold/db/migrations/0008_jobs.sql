@@ -58,6 +58,7 @@ create table steadhold.jobs (
   ended_at timestamptz,
   forget_at timestamptz,
   slotted boolean not null default false,
+  awaited boolean not null default false,  -- some job has waited for its end
   versions text[],
   unique_key text collate "C",
   concurrency_key text collate "C",
