@@ -8,7 +8,8 @@ import pytest
 
 from steadhold import access, state
 from steadhold.kit.fields import FenceRef
-from steadhold.state import plans
+from steadhold.play.caller import play
+from steadhold.state import loops, plans
 from steadhold.state.model import Get, Missing, NothingWritten, Pruned, Put, RevisionConflict, StaleFence, Written
 
 EXACT = [b"9007199254740993", b"1e400", b"1.10", b"-0", b'{"b":1, "a" :2}', b' {"a":\t[1 ,2]}\n', '"ü\\u0000"'.encode()]
@@ -125,6 +126,23 @@ def test_a_purged_tombstone_raises_the_floor(conn, workspace, clock):
     assert plans.bury(conn, workspace, 30 * 86400.0, 10) == 1
     assert state.get(conn, workspace, "n") == Missing(None)
     assert put(conn, workspace, "n").revision == 6
+
+
+def test_the_window_of_tombstones_is_the_servers_to_set(conn, workspace, clock):
+    """What is due, and what the duty buries, follow the setting and not the default."""
+
+    def due():
+        return conn.execute("select duty from steadhold.due_state() where workspace = %s", (workspace,)).fetchall()
+
+    put(conn, workspace, "n")
+    state.delete(conn, workspace, "n", 1)
+    clock.move(61)
+    assert due() == []
+    conn.execute("select set_config('steadhold.tombstones_seconds', '60', true)")
+    assert due() == [("state.tombstones",)]
+    (usual,), (short,) = loops.duties(loops.KEPT_SECONDS), loops.duties(60.0)
+    assert [play(conn, duty.call(workspace, 10)) for duty in (usual, short)] == [0, 1]
+    assert due() == []
 
 
 def test_a_stale_fence_changes_nothing(conn, workspace):

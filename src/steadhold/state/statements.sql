@@ -157,7 +157,7 @@ where w.workspace = :workspace::text and r.workspace = :workspace::text
 -- Lock a batch of tombstones that are past their window, the oldest first.
 select s.name, s.revision from steadhold.state s
 where s.workspace = :workspace::text and not s.present
-  and s.changed_at < steadhold.clock() - make_interval(secs => :seconds::float8)
+  and s.changed_at < (select steadhold.clock()) - make_interval(secs => :seconds::float8)
 order by s.changed_at limit :limit::bigint
 for update skip locked
 

@@ -29,7 +29,7 @@ select steadhold.enclose('steadhold.state_revisions');
 grant select, insert, update, delete on steadhold.state to steadhold_app;
 grant select, insert, delete on steadhold.state_revisions to steadhold_app;
 
--- Which workspaces hold tombstones past the window of thirty days.
+-- Which workspaces hold tombstones past their window: a setting of the server, without one it is thirty days.
 create function steadhold.due_state() returns table (workspace text, duty text)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
@@ -38,7 +38,8 @@ create function steadhold.due_state() returns table (workspace text, duty text)
   where exists (
     select from steadhold.state s
     where s.workspace = w.workspace and not s.present
-      and s.changed_at < (select steadhold.clock()) - interval '30 days')
+      and s.changed_at < (select steadhold.clock()) - make_interval(secs =>
+        coalesce(nullif(current_setting('steadhold.tombstones_seconds', true), ''), '2592000')::float8))
 $$;
 revoke all on function steadhold.due_state() from public;
 grant execute on function steadhold.due_state() to steadhold_app;
