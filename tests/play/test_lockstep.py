@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from steadhold.play.lockstep import Lockstep
-from steadhold.play.single import Busy, OutcomeUnknown
+from steadhold.play.single import Busy, OutcomeUnknown, Single
 from tests.play import toy
 
 
@@ -170,6 +170,17 @@ async def test_after_a_broken_commit_nothing_is_replayed(pool, counters, workspa
     assert [type(outcome) for outcome in outcomes] == [OutcomeUnknown, OutcomeUnknown]
     assert player.stats["alone"] == 0
     assert (revision_of("a"), revision_of("b")) == (1, 1)
+
+
+@pytest.mark.parametrize("player_of", [Lockstep, Single])
+async def test_a_mistake_in_a_plan_is_not_taken_for_an_absent_database(
+    pool, counters, workspace, revision_of, player_of
+):
+    """Whoever is told that the database is away sends again, and nobody looks for the mistake."""
+    counters("n")
+    with pytest.raises(KeyError):
+        await player_of(pool).play(toy.mistaken.call(workspace, "n"))
+    assert revision_of("n") == 1
 
 
 async def test_a_single_operation_goes_alone(pool, counters, workspace, revision_of):

@@ -104,6 +104,14 @@ def broken(workspace: str, name: str) -> Plan[None]:
 
 
 @operation
+def mistaken(workspace: str, name: str) -> Plan[int]:
+    """Swap, then look for what is not there."""
+    yield from swap.plan(workspace, name, 1)
+    nothing: dict[str, int] = {}
+    return nothing[name]
+
+
+@operation
 def backwards(workspace: str, name: str) -> Plan[None]:
     """Ask for an earlier rank after a later one."""
     yield from swap.plan(workspace, name, 1)

@@ -60,7 +60,6 @@ class Flush:
         self.conn = conn
         self.waiting: dict[Sql, list[Entry[Any]]] = {}
         self.suspects: Sequence[Entry[Any]] = ()
-        self.at: str | None = None
 
     async def run(self, entries: Sequence[Entry[Any]]) -> None:
         """Play all entries to their outcomes. On an error `suspects` are those who may be to blame."""
@@ -88,7 +87,7 @@ class Flush:
         self.waiting.setdefault(step.sql, []).append(entry)
 
     async def _execute(self, sql: Sql, group: Sequence[Entry[Any]]) -> None:
-        self.suspects, self.at = group, sql.name
+        self.suspects = group
         items: list[Item] = []
         for entry in group:
             if entry.step:

@@ -13,6 +13,7 @@ from steadhold.play.flush import Entry, Flush, settle
 from steadhold.play.single import (
     DEADLOCK,
     LOCK_TIMEOUT,
+    PATIENCE_MS,
     Busy,
     OutcomeUnknown,
     Pool,
@@ -29,7 +30,6 @@ FLUSH_CALLS_MAX: Final = 256
 QUEUE_CALLS_MAX: Final = 10_000
 SECOND_FLUSHER_FROM: Final = 64  # below, one flusher makes the larger batches and is faster
 HURRY_MS: Final = 100
-PATIENCE_MS: Final = 5_000
 
 
 class Lane:

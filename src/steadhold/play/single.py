@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from steadhold.kit import failpoints
+from steadhold.kit.limits import OPERATION_WAIT_SECONDS_MAX
 from steadhold.kit.plan import Call
 from steadhold.kit.sql import Item, Sql
 from steadhold.play.trampoline import arun
@@ -16,7 +17,14 @@ T = TypeVar("T")
 
 LOCK_TIMEOUT: Final = "55P03"
 DEADLOCK: Final = "40P01"
+IDLE_IN_TRANSACTION: Final = "25P03"
 TRIES_MAX: Final = 3
+IDLE_MS: Final = 4_000
+"""How long PostgreSQL waits for our next statement inside a transaction. A process that was stopped, or cut off
+without a word, holds its locks no longer than this, so what it held is free within five seconds of its lease."""
+PATIENCE_MS: Final = OPERATION_WAIT_SECONDS_MAX * 1_000
+FAULTS: Final = (AssertionError, TypeError, ValueError, LookupError, AttributeError, NameError, ArithmeticError)
+"""What a mistake in a plan raises, and no broken connection."""
 
 
 class Busy(Exception):
@@ -69,6 +77,7 @@ def opening(workspace: str, lock_timeout_ms: int) -> str:
         "begin isolation level read committed; select set_config('role', 'steadhold_app', true), "
         f"set_config('steadhold.workspace', '{quoted}', true), "
         f"set_config('lock_timeout', '{lock_timeout_ms}', true), "
+        f"set_config('idle_in_transaction_session_timeout', '{IDLE_MS}', true), "
         "set_config('synchronous_commit', 'on', true), "
         "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
     )
@@ -78,7 +87,7 @@ def lost(error: BaseException) -> bool:
     """Tell a broken connection from an error that the server reported."""
     state = getattr(error, "sqlstate", None)
     if state is None:
-        return not isinstance(error, (AssertionError, TypeError, ValueError, asyncio.CancelledError))
+        return not isinstance(error, (*FAULTS, asyncio.CancelledError))
     return state.startswith(("08", "57P"))
 
 
@@ -91,7 +100,7 @@ async def commit(conn: Any) -> None:
         conn.terminate()
         raise
     except Exception as error:
-        if lost(error):
+        if getattr(error, "sqlstate", None) is None or lost(error):
             raise OutcomeUnknown from error
         raise
     failpoints.hit("after_commit")
@@ -127,7 +136,7 @@ def asker(conn: Any, at: Progress) -> Any:
 class Single:
     """Plays each call in a transaction of its own, and again where the database asks for it."""
 
-    def __init__(self, pool: Pool, *, lock_timeout_ms: int = 5_000) -> None:
+    def __init__(self, pool: Pool, *, lock_timeout_ms: int = PATIENCE_MS) -> None:
         self.pool, self.lock_timeout_ms = pool, lock_timeout_ms
 
     async def play(self, call: Call[T]) -> T:
@@ -168,4 +177,6 @@ def translated(error: Exception, at: str | None = None) -> Exception:
         return error
     if getattr(error, "sqlstate", None) in (LOCK_TIMEOUT, DEADLOCK):
         return Busy(at)
-    return Unavailable(str(error)) if lost(error) else error
+    if lost(error) or getattr(error, "sqlstate", None) == IDLE_IN_TRANSACTION:
+        return Unavailable(str(error))
+    return error
