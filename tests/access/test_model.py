@@ -1,4 +1,4 @@
-"""No key exceeds its maker, and quotas decide, without a database."""
+"""No key exceeds its maker, and refusals say what to do."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ from steadhold.access.model import (
     QueueFull,
     StorageExhausted,
     exceeds,
-    job_type_verdict,
-    queue_verdict,
-    storage_verdict,
     workspace_fault,
 )
 from steadhold.access.scopes import ONLY, VERBS, allows
@@ -89,41 +86,6 @@ def test_making_goes_no_further_than_the_first_maker(held, wanted):
         for scope in EVERY:
             if exceeds(second, "person", (scope,), None) is None:
                 assert exceeds(first, "person", (scope,), None) is None
-
-
-@pytest.mark.parametrize(
-    ("allowed", "verdict"),
-    [
-        (None, None),
-        (("mail",), None),
-        (("call",), NotEntitled("jobs of type mail")),
-        ((), NotEntitled("jobs of type mail")),
-    ],
-)
-def test_job_types(allowed, verdict):
-    assert job_type_verdict(allowed, "mail") == verdict
-
-
-@pytest.mark.parametrize(
-    ("depth", "most", "verdict"),
-    [(10, None, None), (9, 10, None), (10, 10, QueueFull(10, 10)), (0, 0, QueueFull(0, 0))],
-)
-def test_the_queue(depth, most, verdict):
-    assert queue_verdict(depth, most) == verdict
-
-
-@pytest.mark.parametrize(
-    ("used", "growth", "most", "verdict"),
-    [
-        (10, 5, None, None),
-        (10, 5, 15, None),
-        (10, 6, 15, StorageExhausted("bytes", 10, 15)),
-        (20, 0, 15, None),
-        (20, -1, 15, None),
-    ],
-)
-def test_storage(used, growth, most, verdict):
-    assert storage_verdict("bytes", used, growth, most) == verdict
 
 
 @pytest.mark.parametrize(

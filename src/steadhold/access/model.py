@@ -247,19 +247,3 @@ class StorageExhausted(Refusal):
     @property
     def extras(self) -> Mapping[str, Any]:
         return {"what": self.what, "used": self.used, "max": self.max}
-
-
-def job_type_verdict(allowed: Sequence[str] | None, type: str) -> NotEntitled | None:
-    """Whether a job of this type may be run."""
-    return None if allowed is None or type in allowed else NotEntitled(f"jobs of type {type}")
-
-
-def queue_verdict(depth: int, queued_max: int | None) -> QueueFull | None:
-    """Whether one more job may be queued behind `depth` others."""
-    return None if queued_max is None or depth < queued_max else QueueFull(depth, queued_max)
-
-
-def storage_verdict(what: str, used: int, growth: int, most: int | None) -> StorageExhausted | None:
-    """Whether `used` may grow. Whatever shrinks it, or leaves it as it is, always may."""
-    fits = most is None or growth <= 0 or used + growth <= most
-    return None if fits or most is None else StorageExhausted(what, used, most)

@@ -12,7 +12,6 @@ from typing import Final
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in byte order, so that ids sort
 _TOKEN: Final = re.compile(r"(sh_([a-z0-9]{1,16})_([0-9A-Za-z]{22})_([0-9A-Za-z]{43}))([0-9A-Za-z]{6})")
-_KEY_ID: Final = re.compile(r"[0-9A-Za-z]{22}")
 SECRET_BYTES: Final = 32
 
 
@@ -55,11 +54,6 @@ def parse_token(text: str) -> Token | None:
     if found is None or _checksum(found[1]) != found[5]:
         return None
     return Token(found[2], found[3], found[4])
-
-
-def is_key_id(text: str) -> bool:
-    """Whether a key can have this id."""
-    return _KEY_ID.fullmatch(text) is not None
 
 
 def opens(presented: bytes, current: bytes, old: bytes) -> tuple[bool, bool]:
