@@ -47,7 +47,8 @@ create function steadhold.enclose(t regclass) returns void language plpgsql as $
 begin
   execute format('alter table %s enable row level security', t);
   execute format('alter table %s force row level security', t);
-  -- statistics over many small workspaces would have one large one read from end to end: let each count as all
+  -- a workspace may be the whole table: where most are small, the planner would else take one for a handful of rows
+  -- and walk it instead of using a key
   execute format('alter table %s alter column workspace set (n_distinct = 1)', t);
   execute format(
     'create policy confined on %s using (workspace = current_setting(''steadhold.workspace'', true))', t);

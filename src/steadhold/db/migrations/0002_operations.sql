@@ -40,11 +40,6 @@ create table steadhold.receipt_horizons (
 select steadhold.enclose('steadhold.claims'), steadhold.enclose('steadhold.receipts'),
   steadhold.enclose('steadhold.receipt_horizons');
 
--- A workspace may be the whole table. Where most are small, the planner would else take one for a handful of rows and
--- walk it instead of using a key.
-alter table steadhold.claims alter column workspace set (n_distinct = 1);
-alter table steadhold.receipts alter column workspace set (n_distinct = 1);
-
 -- A refusal takes back its own claim. Nobody takes back one that has a receipt, the owner neither.
 create policy sealed_stays on steadhold.claims as restrictive for delete using (
   not exists (select from steadhold.receipts r where r.workspace = claims.workspace and r.key = claims.key)

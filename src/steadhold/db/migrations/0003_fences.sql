@@ -29,11 +29,6 @@ select steadhold.enclose('steadhold.grants'), steadhold.enclose('steadhold.marks
 grant select, insert, update, delete on steadhold.grants to steadhold_app;
 grant select, insert, update on steadhold.marks to steadhold_app;
 
--- A workspace may be the whole table. Where most are small, the planner would else take one for a handful of rows and
--- walk it instead of using a key.
-alter table steadhold.grants alter column workspace set (n_distinct = 1);
-alter table steadhold.marks alter column workspace set (n_distinct = 1);
-
 -- Only a job is gone for good: whatever may be granted again keeps its row, and with it its fence.
 create policy fences_stay on steadhold.grants as restrictive for delete using (kind = 'job');
 

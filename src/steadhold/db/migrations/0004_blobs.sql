@@ -34,12 +34,6 @@ grant update (digest) on steadhold.blobs to steadhold_app;  -- what locking a ro
 grant select, insert, delete on steadhold.pins to steadhold_app;
 grant select, insert, update, delete on steadhold.unpinned to steadhold_app;
 
--- A workspace may be the whole table. Where most are small, the planner would else take one for a handful of rows and
--- walk it instead of using a key.
-alter table steadhold.blobs alter column workspace set (n_distinct = 1);
-alter table steadhold.pins alter column workspace set (n_distinct = 1);
-alter table steadhold.unpinned alter column workspace set (n_distinct = 1);
-
 create function steadhold.due_blobs() returns table (workspace text, duty text)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp

@@ -66,13 +66,6 @@ create index waits_due on steadhold.waits (workspace, due_at) where due_at is no
 select steadhold.enclose(t) from unnest(array[
   'steadhold.events', 'steadhold.aggregates', 'steadhold.heads', 'steadhold.waits']::regclass[]) as t;
 
--- A workspace may be the whole table. Where most are small, the planner would else take one for a handful of rows and
--- walk it instead of using a key.
-alter table steadhold.events alter column workspace set (n_distinct = 1);
-alter table steadhold.aggregates alter column workspace set (n_distinct = 1);
-alter table steadhold.heads alter column workspace set (n_distinct = 1);
-alter table steadhold.waits alter column workspace set (n_distinct = 1);
-
 -- History is not edited: the application may say that a relay has matched a row, and nothing else of it.
 grant select, insert on steadhold.events to steadhold_app;
 grant update (matched_at) on steadhold.events to steadhold_app;
