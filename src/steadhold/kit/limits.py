@@ -115,9 +115,6 @@ EVENT_DATA_BYTES_MAX: Final = 64 * 1024
 EVENTS_MAX: Final = 100
 """Events of one append."""
 
-CAUSES_MAX: Final = 100
-"""Steps that the causes of an event are followed back."""
-
 # --- jobs -------------------------------------------------------------------------------------
 
 JOB_INPUT_BYTES_MAX: Final = 256 * 1024
@@ -176,11 +173,6 @@ PROGRESS_BYTES_MAX: Final = 4 * 1024
 
 TEXT_CHARS_MAX: Final = 2_000
 """A sentence for people: an error's message, a reason for a cancellation."""
-
-# --- commits ----------------------------------------------------------------------------------
-
-COMMIT_ITEMS_MAX: Final = 64
-"""Conditions and changes of one commit together."""
 
 ALL: Final[dict[str, int]] = {
     name.lower(): value for name, value in globals().items() if name.isupper() and isinstance(value, int)
