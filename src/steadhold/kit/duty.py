@@ -10,7 +10,7 @@ from steadhold.kit.plan import Call
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """One sweep of a room. `name` is the one under which `steadhold.due()` announces it: "jobs.leases".
+    """One sweep of a room. `name` is the one under which `steadhold.due()` announces it: "jobs.retention".
 
     `call(workspace, limit)` settles at most `limit` rows and answers how many it did; while it settles that
     many, more is due. It runs in a workspace at most once in `every_seconds`. `touches` are topics of the

@@ -80,7 +80,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An answer that says no, by a code of `steadhold.web.problem.PROBLEMS`; `extras` are members of its body."""
+    """An answer that says no, by a code of `steadhold.web.codes.PROBLEMS`; `extras` are members of its body."""
 
     code: str
     detail: str
