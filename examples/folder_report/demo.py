@@ -27,6 +27,7 @@ from telling import Teller, many
 from walking import shown, why
 
 from steadhold import Client, Problem, SteadholdError
+from steadhold.db.errors import DatabaseError
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.job_shapes import Job, Submitted
 
@@ -201,7 +202,7 @@ def main(arguments: list[str]) -> int:
     began = time.monotonic()
     try:
         held = run(input, tell)
-    except (Broken, SteadholdError) as error:
+    except (Broken, DatabaseError, SteadholdError) as error:
         tell.say(f"\n{error}")
         return 1
     except KeyboardInterrupt:
