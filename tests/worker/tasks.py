@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import uuid
 from pathlib import Path
 
 from steadhold.worker import Worker
@@ -33,6 +34,16 @@ def chunk(log, n):
 async def chunks(ctx, input):
     """Each chunk leaves a line in a file outside, and its square as a checkpoint."""
     return sum([await ctx.stage(f"chunk-{n}", chunk, input["log"], n) for n in range(input["chunks"])])
+
+
+@worker.job("steps")
+async def steps(ctx, input):
+    """Two stages that come out differently whenever they are run."""
+    return [await ctx.stage("one", uuid4), await ctx.stage("two", uuid4)]
+
+
+def uuid4():
+    return str(uuid.uuid4())
 
 
 @worker.job("forever")

@@ -2,58 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from steadhold import jobs
-from steadhold.testing import Probe
-
-ROOT = Path(__file__).parents[2]
-WITHIN_SECONDS = 60
-
-
-class Child:
-    """A worker process, and what it told of itself."""
-
-    def __init__(self, place, options, failpoints=""):
-        environment = {
-            **os.environ,
-            "PLACE": json.dumps(place),
-            "OPTIONS": json.dumps(options),
-            "STEADHOLD_FAILPOINTS": failpoints,
-            "PYTHONPATH": str(ROOT),
-        }
-        self.probe = Probe()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.worker.tasks"], env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
-        self.reading = asyncio.create_task(asyncio.to_thread(self._read))
-
-    def _read(self):
-        for line in self.process.stdout:
-            moment = json.loads(line)
-            self.probe(moment.pop("name"), **moment)
-
-    def signal(self, number):
-        self.process.send_signal(number)
-
-    async def stopped(self):
-        """Wait until it has been stopped by SIGSTOP."""
-        _, status = await asyncio.to_thread(os.waitpid, self.process.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status), status
-
-    async def ended(self):
-        """Wait for its end, and answer its exit status."""
-        status = await asyncio.to_thread(self.process.wait, WITHIN_SECONDS)
-        await self.reading
-        return status
+from tests.worker.children import Child
 
 
 @pytest.fixture

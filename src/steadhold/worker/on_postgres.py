@@ -25,6 +25,9 @@ from steadhold.worker.door import Ask, DoorShut, Stage
 T = TypeVar("T")
 
 CHANNEL: Final = "steadhold_jobs"
+TELL: Final = (  # a hint need not survive, so its commit waits for no disk
+    "select set_config('synchronous_commit', 'off', true), pg_notify($1, payload) from unnest($2::text[]) as payload"
+)
 CLAIM_MAX: Final = 250
 HURRY_MS: Final = 250
 """How long many settlements may wait together for a row that a stranger holds, before each waits alone."""
@@ -148,5 +151,4 @@ async def wake(conn: Any, workspace: str, types: Iterable[str]) -> None:
     `conn` is an asyncpg connection outside any transaction, after the submission was committed: a notification
     inside a transaction makes every commit wait for every other.
     """
-    for type in dict.fromkeys(types):
-        await conn.execute("select pg_notify($1, $2)", CHANNEL, f"{workspace} {type}")
+    await conn.execute(TELL, CHANNEL, [f"{workspace} {type}" for type in dict.fromkeys(types)])
