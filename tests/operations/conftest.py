@@ -9,7 +9,7 @@ import pytest
 from steadhold.access.authenticate import permits
 from steadhold.db.pool import Pool
 from steadhold.events import Appended
-from steadhold.operations.routes import ROUTES
+from steadhold.operations.routes import routes
 from steadhold.play.single import Single
 from steadhold.server.receipts import receipted
 from steadhold.server.trouble import trouble
@@ -37,17 +37,17 @@ THING = Route("POST", "/v1/things/{name}", make_thing, "state:write", "Make", sc
 class House:
     """Doors, and clients with scopes of their own."""
 
-    def __init__(self, pool, workspace):
+    def __init__(self, pool, workspace, kept_seconds=7 * 86_400.0):
         self.workspace, self.people = workspace, {}
         self.player = Single(pool, lock_timeout_ms=200)
         above = Above(
             play=self.player.play,
             authenticate=self.authenticate,
             permits=permits,
-            receipted=functools.partial(receipted, kept_seconds=7 * 86_400),
+            receipted=functools.partial(receipted, kept_seconds=kept_seconds),
             trouble=trouble,
         )
-        self.doors = Doors((*ROUTES, THING), above, hub=Hub(), flights=Flights())
+        self.doors = Doors((*routes(kept_seconds), THING), above, hub=Hub(), flights=Flights())
 
     async def authenticate(self, token):
         return self.people.get(token)
@@ -61,6 +61,13 @@ class House:
 async def house(dsn, workspace):
     async with Pool(dsn, size=4) as pool:
         yield House(pool, workspace)
+
+
+@pytest.fixture
+async def patient_house(dsn, workspace):
+    """Doors of a server that keeps receipts for thirty days."""
+    async with Pool(dsn, size=4) as pool:
+        yield House(pool, workspace, kept_seconds=30 * 86_400.0)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -102,3 +103,14 @@ async def test_all_receipts_are_for_an_administrator(house, anna):
     rest = (await admin("GET", f"/v1/operations?limit=2&cursor={first['next_cursor']}")).json
     assert [o["operation_id"] for o in first["items"] + rest["items"]] == keys
     assert rest["next_cursor"] is None
+
+
+async def test_the_doors_tell_the_window_that_the_server_keeps(anna, patient_house):
+    key = aged_id(-8 * 86_400)
+    usual = await anna("POST", f"/v1/operations/{key}/abandon")
+    assert (usual.status, usual.code) == (410, "operation_expired")
+    carla = patient_house.client("carla", "state:write")
+    assert (await carla("GET", f"/v1/operations/{key}")).code == "operation_not_committed"
+    ended = (await carla("POST", f"/v1/operations/{key}/abandon")).json
+    kept = datetime.fromisoformat(ended["expires_at"]) - datetime.fromisoformat(ended["committed_at"])
+    assert (ended["state"], kept) == ("abandoned", timedelta(days=30))

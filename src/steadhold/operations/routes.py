@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -23,7 +24,7 @@ from steadhold.operations.model import (
 )
 from steadhold.operations.plans import abandon, look, receipts
 from steadhold.web import query, reply
-from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route, Wait
+from steadhold.web.ask import Answer, Ask, Headers, Problem, Reply, Request, Route, Wait
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,45 +44,88 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 Found: TypeAlias = Receipt | NotCommitted | OperationExpired | OutOfScope
+Abandoned: TypeAlias = Receipt | OperationExpired | OperationClock | InFlightHere | OutOfScope
+_SOON: Final[Headers] = (("retry-after", "1"),)
 
 
-def get(ask: Request) -> Ask[Found]:
-    """Read what became of an operation, or wait until it has committed."""
-    key, seconds = ask.params["id"], query.wait_seconds(ask)
-    inner = look.call(ask.workspace, key)
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """The doors of a server that keeps receipts this long."""
 
-    def plan() -> Plan[Found]:
-        found = yield from inner.begin()
-        return _seen(ask, found) if isinstance(found, Receipt) else found
+    kept_seconds: float
 
-    wait: Wait[Found] = Wait(seconds, ("operations", key), _ended)
-    return Ask(Call(plan, ask.workspace, inner.name), _render, wait if seconds else None)
+    def get(self, ask: Request) -> Ask[Found]:
+        """Read what became of an operation, or wait until it has committed."""
+        key, seconds = ask.params["id"], query.wait_seconds(ask)
+        inner = look.call(ask.workspace, key, kept_seconds=self.kept_seconds)
 
+        def plan() -> Plan[Found]:
+            found = yield from inner.begin()
+            return _seen(ask, found) if isinstance(found, Receipt) else found
 
-def give_up(
-    ask: Request,
-) -> Ask[Receipt | OperationExpired | OperationClock | InFlightHere | OutOfScope] | Problem:
-    """Abandon an operation, or learn that it has committed."""
-    if not may_act(ask.who.scopes):
-        return Problem("missing_scope", "A key that may only read has no operation to abandon.", {"scope": ADMIN})
-    inner = abandon.call(ask.workspace, ask.params["id"], subject=ask.who.subject)
+        wait: Wait[Found] = Wait(seconds, ("operations", key), _ended)
+        return Ask(Call(plan, ask.workspace, inner.name), self.answer, wait if seconds else None)
 
-    def plan() -> Plan[Receipt | OperationExpired | OperationClock | InFlightHere | OutOfScope]:
-        found = yield from inner.begin()
-        return _seen(ask, found) if isinstance(found, Receipt) else found
+    def give_up(self, ask: Request) -> Ask[Abandoned] | Problem:
+        """Abandon an operation, or learn that it has committed."""
+        if not may_act(ask.who.scopes):
+            return Problem("missing_scope", "A key that may only read has no operation to abandon.", {"scope": ADMIN})
+        key = ask.params["id"]
+        inner = abandon.call(ask.workspace, key, subject=ask.who.subject, kept_seconds=self.kept_seconds)
 
-    return Ask(Call(plan, ask.workspace, inner.name), _render, touches=(("operations", ask.params["id"]),))
+        def plan() -> Plan[Abandoned]:
+            found = yield from inner.begin()
+            return _seen(ask, found) if isinstance(found, Receipt) else found
 
+        return Ask(Call(plan, ask.workspace, inner.name), self.answer, touches=(("operations", key),))
 
-def browse(ask: Request) -> Ask[list[Receipt]]:
-    """List operations by id."""
-    limit = query.limit(ask)
-    (after,) = query.cursor(ask, "operations", str) or ("",)
+    def browse(self, ask: Request) -> Ask[list[Receipt]]:
+        """List operations by id."""
+        limit = query.limit(ask)
+        (after,) = query.cursor(ask, "operations", str) or ("",)
 
-    def render(found: list[Receipt]) -> Reply:
-        return reply.listing(ask, page(found, limit, "operations", lambda r: (r.key,)), _operation)
+        def render(found: list[Receipt]) -> Reply:
+            return reply.listing(ask, page(found, limit, "operations", lambda r: (r.key,)), self.shown)
 
-    return Ask(receipts.call(ask.workspace, after, limit + 1), render)
+        return Ask(receipts.call(ask.workspace, after, limit + 1), render)
+
+    def answer(self, outcome: Found | Abandoned) -> Answer:
+        """Say what became of an operation."""
+        match outcome:
+            case Receipt():
+                return reply.json(self.shown(outcome))
+            case NotCommitted():
+                detail = (
+                    "Nothing has committed under this id; it may still be in flight. Abandon it to know for certain."
+                )
+                return Problem("operation_not_committed", detail, headers=_SOON)
+            case OperationExpired(server_time=at):
+                return _timed(
+                    "operation_expired", "Receipts of that age are gone: read what it would have changed.", at
+                )
+            case OperationClock(server_time=at):
+                return _timed("operation_clock", "The id says that it was made in the future; set the clock.", at)
+            case InFlightHere():
+                return Problem("operation_in_flight", "It is still in flight; ask again.", headers=_SOON)
+            case OutOfScope(scope):
+                return Problem("missing_scope", f"This receipt needs the scope {scope}, or {ADMIN}.", {"scope": scope})
+
+    def shown(self, receipt: Receipt) -> Operation:
+        """A receipt as it is told."""
+        is_json = receipt.content_type == "application/json"
+        return Operation(
+            operation_id=receipt.key,
+            state=receipt.state,
+            kind=receipt.kind,
+            resource=receipt.resource,
+            revision=msgspec.UNSET if receipt.revision is None else receipt.revision,
+            fence=msgspec.UNSET if receipt.fence is None else receipt.fence,
+            status=receipt.status,
+            result=msgspec.Raw(receipt.body) if receipt.body and is_json else None,
+            result_base64=msgspec.UNSET if is_json else base64.b64encode(receipt.body).decode(),
+            committed_at=reply.instant(receipt.committed_at),
+            expires_at=reply.instant(receipt.committed_at + timedelta(seconds=self.kept_seconds)),
+        )
 
 
 def _seen(ask: Request, receipt: Receipt) -> Receipt | OutOfScope:
@@ -95,73 +139,43 @@ def _ended(outcome: object) -> bool:
     return not isinstance(outcome, NotCommitted)
 
 
-def _render(
-    outcome: Receipt | NotCommitted | OperationExpired | OperationClock | InFlightHere | OutOfScope,
-) -> Answer:
-    match outcome:
-        case Receipt():
-            return reply.json(_operation(outcome))
-        case NotCommitted():
-            detail = "Nothing has committed under this id; it may still be in flight. Abandon it to know for certain."
-            return Problem("operation_not_committed", detail, headers=(("retry-after", "1"),))
-        case OperationExpired(server_time=at):
-            return _timed("operation_expired", "Receipts of that age are gone: read what it would have changed.", at)
-        case OperationClock(server_time=at):
-            return _timed("operation_clock", "The id says that it was made in the future; set the clock.", at)
-        case InFlightHere():
-            return Problem("operation_in_flight", "It is still in flight; ask again.", headers=(("retry-after", "1"),))
-        case OutOfScope(scope):
-            return Problem("missing_scope", f"This receipt needs the scope {scope}, or {ADMIN}.", {"scope": scope})
-
-
 def _timed(code: str, detail: str, at: datetime) -> Problem:
     return Problem(code, detail, {"server_time": reply.instant(at)})
 
 
-def _operation(receipt: Receipt) -> Operation:
-    is_json = receipt.content_type == "application/json"
-    return Operation(
-        operation_id=receipt.key,
-        state=receipt.state,
-        kind=receipt.kind,
-        resource=receipt.resource,
-        revision=msgspec.UNSET if receipt.revision is None else receipt.revision,
-        fence=msgspec.UNSET if receipt.fence is None else receipt.fence,
-        status=receipt.status,
-        result=msgspec.Raw(receipt.body) if receipt.body and is_json else None,
-        result_base64=msgspec.UNSET if is_json else base64.b64encode(receipt.body).decode(),
-        committed_at=reply.instant(receipt.committed_at),
-        expires_at=reply.instant(receipt.committed_at + timedelta(seconds=KEPT_SECONDS)),
+def routes(kept_seconds: float) -> tuple[Route, ...]:
+    """The doors of operations where receipts are kept this long."""
+    doors = Doors(kept_seconds)
+    return (
+        Route(
+            "GET",
+            "/v1/operations/{id}",
+            doors.get,
+            "",
+            "What became of an operation",
+            gives=Operation,
+            query=("wait_seconds",),
+            problems=("operation_not_committed", "operation_expired", "missing_scope"),
+        ),
+        Route(
+            "POST",
+            "/v1/operations/{id}/abandon",
+            doors.give_up,
+            "",
+            "Make sure that an operation never takes effect, or learn that it has",
+            gives=Operation,
+            problems=("operation_expired", "operation_clock", "operation_in_flight", "missing_scope"),
+        ),
+        Route(
+            "GET",
+            "/v1/operations",
+            doors.browse,
+            ADMIN,
+            "Operations, by id",
+            gives=Operation,
+            query=("limit", "cursor"),
+        ),
     )
 
 
-ROUTES: tuple[Route, ...] = (
-    Route(
-        "GET",
-        "/v1/operations/{id}",
-        get,
-        "",
-        "What became of an operation",
-        gives=Operation,
-        query=("wait_seconds",),
-        problems=("operation_not_committed", "operation_expired", "missing_scope"),
-    ),
-    Route(
-        "POST",
-        "/v1/operations/{id}/abandon",
-        give_up,
-        "",
-        "Make sure that an operation never takes effect, or learn that it has",
-        gives=Operation,
-        problems=("operation_expired", "operation_clock", "operation_in_flight", "missing_scope"),
-    ),
-    Route(
-        "GET",
-        "/v1/operations",
-        browse,
-        ADMIN,
-        "Operations, by id",
-        gives=Operation,
-        query=("limit", "cursor"),
-    ),
-)
+ROUTES = routes(KEPT_SECONDS)

@@ -42,7 +42,7 @@ class App:
     ) -> None:
         self.settings = settings
         self.engine: Engine | None = None
-        self._routes = tuple(rooms.routes() if routes is None else routes)
+        self._routes = tuple(rooms.routes(settings.retention) if routes is None else routes)
         self._duties = duties
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()

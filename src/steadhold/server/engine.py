@@ -114,7 +114,7 @@ def _built(settings: Settings, dsn: str, pool: Pool, routes: Iterable[Route] | N
         house=access.HOUSE,
         base=settings.public_url.rstrip("/"),
     )
-    doors = Doors(rooms.routes() if routes is None else routes, above, hub=hub, flights=flights)
+    doors = Doors(rooms.routes(settings.retention) if routes is None else routes, above, hub=hub, flights=flights)
     engine = Engine(dsn, pool, player, keyring, doors, hub, flights, Health(pool), tallies)
     tallies.gauges = functools.partial(_gauges, engine)
     tallies.player = getattr(player, "stats", {})

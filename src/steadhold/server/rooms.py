@@ -6,7 +6,7 @@ import functools
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from types import ModuleType
 from typing import Any, Final
@@ -22,7 +22,7 @@ WINDOWS: Final = {
     "operations": "receipts_seconds",
     "state": "tombstones_seconds",
 }
-"""The retention window that a room's own duties keep."""
+"""The retention window that a room's own duties keep, and that its doors tell."""
 
 
 @functools.cache
@@ -31,22 +31,22 @@ def rooms() -> tuple[str, ...]:
     return tuple(sorted(found.name for found in pkgutil.iter_modules(steadhold.__path__) if found.ispkg))
 
 
-def routes() -> tuple[Route, ...]:
-    """The doors of all rooms."""
-    return tuple(route for module in _modules("routes") for route in module.ROUTES)
+def routes(retention: Retention | None = None) -> tuple[Route, ...]:
+    """The doors of all rooms, under these windows (None: the usual ones)."""
+    return tuple(_windowed("routes", "routes", retention or Retention()))
 
 
 def duties(retention: Retention) -> tuple[Duty, ...]:
-    """What all rooms want done in the background, under these windows.
+    """What all rooms want done in the background, under these windows."""
+    return tuple(_windowed("loops", "duties", retention))
 
-    A room whose duties depend on its window has a function `duties(kept_seconds)`, others a tuple `DUTIES`.
-    """
-    found: list[Duty] = []
-    for module in _modules("loops"):
-        window = WINDOWS.get(module.__name__.split(".")[1], "")
-        windowed = window and hasattr(module, "duties")
-        found += module.duties(float(getattr(retention, window))) if windowed else module.DUTIES
-    return tuple(found)
+
+def _windowed(file: str, name: str, retention: Retention) -> Iterator[Any]:
+    """What rooms list in a file: by a function of its window where that matters, by a tuple in capitals elsewhere."""
+    for module in _modules(file):
+        window = WINDOWS.get(module.__name__.split(".")[1])
+        make = getattr(module, name, None) if window else None
+        yield from getattr(module, name.upper()) if make is None else make(float(getattr(retention, window or "")))
 
 
 def guides() -> dict[str, str]:
