@@ -44,6 +44,26 @@ def test_to_send_again_needs_the_request(each_client):
         each_client.operations.resolve("x", resend=True)
 
 
+def test_what_has_no_receipt_is_not_abandoned(each_client, server):
+    """A settlement may have taken effect: to call it abandoned would be a lie."""
+    server.then(*[httpx2.ReadTimeout] * 100)
+    with pytest.raises(OutcomeUnknown, match="call the verb again") as caught:
+        each_client.jobs.complete("0198c0de-0000-7000-8000-00000000002a", 7, give_up_seconds=1.0)
+    tries = len(server.requests)
+    with pytest.raises(TypeError, match="no receipt"):
+        each_client.operations.resolve(caught.value)
+    assert len(server.requests) == tries
+
+
+def test_abandoning_whose_answer_was_lost_is_resolved(each_client, server):
+    server.then(*[httpx2.ReadTimeout] * 100)
+    with pytest.raises(OutcomeUnknown) as caught:
+        each_client.operations.abandon("x")
+    server.answers.clear()
+    server.then(ABANDONED)
+    assert not each_client.operations.resolve(caught.value).committed
+
+
 def test_what_is_too_old_to_know_is_said(each_client, server):
     server.then(problem(410, "operation_expired", server_time="2026-01-01T00:00:00Z"))
     with pytest.raises(OperationExpired):

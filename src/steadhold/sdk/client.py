@@ -147,7 +147,7 @@ def _told(send: Send) -> Generator[None]:
     try:
         yield
     except (KeyboardInterrupt, asyncio.CancelledError) as stopped:
-        if send.operation_id is not None:
+        if send.identity == "receipt":
             stopped.add_note(f"Operation {send.operation_id} was in flight: client.operations.resolve tells its fate.")
         raise
 

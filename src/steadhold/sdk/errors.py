@@ -27,7 +27,8 @@ class OutcomeUnknown(SteadholdError):
     """A change was sent, and nobody could say within the time for retries whether it took effect.
 
     `client.operations.resolve(error)` finds out. To try again instead, call the verb again with
-    `operation_id=error.operation_id`: it takes effect once, however often it was sent.
+    `operation_id=error.operation_id`: it takes effect once, however often it was sent. A verb whose row answers
+    for itself (claim, heartbeat, checkpoint, settle) has no receipt to find: call it again.
     """
 
     def __init__(self, operation_id: str, why: str, request: Any = None) -> None:
@@ -35,9 +36,11 @@ class OutcomeUnknown(SteadholdError):
         self.operation_id, self.why, self.request = operation_id, why, request
 
     def __str__(self) -> str:
+        unknown = f"Operation {self.operation_id} may or may not have taken effect: {self.why} "
+        if getattr(self.request, "identity", None) == "own":
+            return f"{unknown}It has no receipt, what it touches answers for itself: call the verb again, as it was."
         return (
-            f"Operation {self.operation_id} may or may not have taken effect: {self.why} "
-            f"Ask client.operations.resolve({self.operation_id!r}), or call the verb again with "
+            f"{unknown}Ask client.operations.resolve({self.operation_id!r}), or call the verb again with "
             f"operation_id={self.operation_id!r}."
         )
 

@@ -77,12 +77,15 @@ class OperationsRoom(Room[Mode]):
         For a verb whose row answers for itself (claim, heartbeat, checkpoint, settle), call that verb again instead.
 
         Raises:
-            TypeError: `resend` needs the `OutcomeUnknown` itself, which holds the request.
+            TypeError: `resend` needs the `OutcomeUnknown` itself, which holds the request; or it is of a verb that has
+                no receipt, so that abandoning it would say what is not so.
             Problem: it was sent again and refused, so it changed nothing.
             OperationExpired: the id is older than receipts are kept: read what it would have changed.
         """
         request = operation.request if isinstance(operation, OutcomeUnknown) else None
         operation_id = operation.operation_id if isinstance(operation, OutcomeUnknown) else operation
+        if isinstance(request, Send) and _answers_for_itself(request):
+            raise TypeError("This verb has no receipt, what it touches answers for itself: call it again, as it was.")
         if resend and not isinstance(request, Send):
             raise TypeError("resend=True needs the OutcomeUnknown that was raised: only it holds the request.")
         try:
@@ -97,6 +100,11 @@ class OperationsRoom(Room[Mode]):
     def list(self) -> Stream[Receipt]:
         """Every receipt that is kept, in the order of their ids: for UUIDv7, that in which they were made."""
         yield from pages(lambda cursor: at("operations", cursor=cursor), Receipt)
+
+
+def _answers_for_itself(request: Send) -> bool:
+    """Whether no receipt tells of a request. Abandoning has none either, and is what resolving comes to."""
+    return request.identity == "own" and not request.target.startswith(at("operations", ""))
 
 
 def _look(operation_id: str, wait_seconds: float) -> Send:
