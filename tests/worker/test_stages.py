@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from decimal import Decimal
 
 import pytest
@@ -81,6 +82,32 @@ async def test_names_of_stages_are_used_once_and_are_ids(yard):
         await probe.seen("job.settled", job_id=id, state="completed")
     assert "name of its own" in faults[0]
     assert "cannot be used" in faults[1]
+
+
+async def test_what_cannot_be_waited_for_is_a_fault_at_once(on_postgres):
+    worker, faults = on_postgres.worker(), []
+    naive = datetime(2030, 1, 1)  # noqa: DTZ001 - that is what is refused
+
+    @worker.job("t")
+    async def handler(ctx, input):
+        for waits in (
+            lambda: ctx.sleep("a", -1),
+            lambda: ctx.sleep("a", float("inf")),
+            lambda: ctx.sleep("a", None),
+            lambda: ctx.wait_for("a", timeout_seconds=1),
+            lambda: ctx.wait_for("a", signal="b", job="c", timeout_seconds=1),
+            lambda: ctx.wait_for("a", signal="b"),
+            lambda: ctx.wait_for("a", signal="no/id", timeout_seconds=1),
+            lambda: ctx.wait_for("a", signal="b", until=naive),
+        ):
+            with pytest.raises(StageFault) as fault:
+                await waits()
+            faults.append(str(fault.value))
+
+    id = await on_postgres.submit()
+    async with on_postgres.working(worker) as probe:
+        await probe.seen("job.settled", job_id=id, state="completed")
+    assert len(faults) == 8
 
 
 async def test_a_sleeping_job_is_run_again_from_its_sleep(yard, clock):

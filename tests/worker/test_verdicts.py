@@ -42,7 +42,6 @@ VERDICTS = {
     "done with coverage alone": (Done(coverage=HALF), Complete(b"null", None, HALF)),
     "retry": (Retry("Not yet."), Failure("retry", "Not yet.", "transient")),
     "snooze": (Snooze(5), Release(5)),
-    "snooze back in time": (Snooze(-5), Release(0.0)),
     "cancel": (Cancel(), ConfirmCancel()),
     "fail": (Fail("no_such_account", "Gone."), Failure("no_such_account", "Gone.", "permanent")),
     "fail by class": (Fail("slow", klass="timeout"), Failure("slow", "", "timeout")),
@@ -71,6 +70,14 @@ VERDICTS = {
 @pytest.mark.parametrize("result, said", VERDICTS.values(), ids=VERDICTS)
 def test_an_end_is_judged(result, said):
     assert judge(JOB, result) == said
+
+
+@pytest.mark.parametrize(
+    "result", [Snooze(-5), Snooze(float("nan")), Snooze("1"), Snooze(1e9), Done(evidence_at=NOW.replace(tzinfo=None))]
+)
+def test_a_verdict_that_cannot_be_said_is_a_bug(result):
+    said = judge(JOB, result)
+    assert (said.error_code, said.klass) == ("bad_verdict", "bug")
 
 
 @pytest.mark.parametrize("result", [object(), float("nan"), {1: 2}, "\ud800", Done({1, 2})])

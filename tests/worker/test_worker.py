@@ -73,6 +73,26 @@ async def test_a_request_to_cancel_reaches_the_handler(yard):
     assert (await yard.look(id)).fence == 1
 
 
+async def test_who_is_told_may_fail_and_nothing_stops(yard):
+    worker = yard.worker(lease_seconds=1)
+    tell = worker.on
+
+    def on(name, **facts):
+        tell(name, **facts)
+        raise RuntimeError("deaf")
+
+    worker.on = on
+
+    @worker.job("t")
+    async def handler(ctx, input):
+        await worker.probe.seen("lease.renewed", job_id=ctx.job.id, times=2)
+
+    id = await yard.submit()
+    async with yard.working(worker) as probe:
+        await probe.seen("job.settled", job_id=id, state="completed")
+    assert (await yard.look(id)).state == "completed"
+
+
 async def test_progress_is_shown(yard):
     worker = yard.worker()
     go = asyncio.Event()

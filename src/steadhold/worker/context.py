@@ -11,10 +11,11 @@ from typing import Any, TypeVar, TypeVarTuple, overload
 
 from steadhold.jobs.model import Awaited, JobEnd, Signal, Timer, Wait
 from steadhold.jobs.outcomes import Claimed
+from steadhold.kit import ids
 from steadhold.kit.fields import FenceRef
 from steadhold.worker.attempt import Attempt, input_digest
 from steadhold.worker.held import CLOCK
-from steadhold.worker.verdicts import StageFault
+from steadhold.worker.verdicts import StageFault, delay
 
 Ts = TypeVarTuple("Ts")
 T = TypeVar("T")
@@ -90,7 +91,7 @@ class Context(_Context):
         Raises:
             CancelRequested. StageFault, LeaseLost.
         """
-        await self._attempt.wait(Wait(stage, Timer(seconds)))
+        await self._attempt.wait(sleeping(stage, seconds))
 
     async def wait_for(
         self,
@@ -132,7 +133,7 @@ class SyncContext(_Context):
 
     def sleep(self, stage: str, seconds: float) -> None:
         """As `Context.sleep`."""
-        self._answer(self._attempt.wait(Wait(stage, Timer(seconds))))
+        self._answer(self._attempt.wait(sleeping(stage, seconds)))
 
     def wait_for(
         self,
@@ -161,13 +162,25 @@ class SyncContext(_Context):
                     held.check()
 
 
+def sleeping(stage: str, seconds: float) -> Wait:
+    """The wait for a time to pass.
+
+    Raises:
+        StageFault: it is no time that can pass.
+    """
+    try:
+        return Wait(stage, Timer(delay(seconds)))
+    except (TypeError, ValueError) as error:
+        raise StageFault(f"Stage {stage!r} cannot sleep: {error}.") from error
+
+
 def awaiting(
     stage: str, signal: str | None, job: str | None, until: datetime | None, timeout_seconds: float | None
 ) -> Wait:
     """The wait that these arguments mean.
 
     Raises:
-        StageFault: not exactly one fact, or not exactly one bound.
+        StageFault: not exactly one fact, or not exactly one bound, or a name or an instant that is none.
     """
     if (signal is None) == (job is None):
         raise StageFault("wait_for needs exactly one of signal= and job=.")
@@ -175,5 +188,7 @@ def awaiting(
         raise StageFault(
             "wait_for needs exactly one of until= and timeout_seconds=, so that it ends if nothing happens."
         )
+    if (fault := ids.id_fault(signal if signal is not None else job or "")) or (until and until.tzinfo is None):
+        raise StageFault(f"wait_for cannot wait for that: {fault or f'{until} has no time zone.'}")
     awaited: Awaited = Signal(signal) if signal is not None else JobEnd(job or "")
     return Wait(stage, awaited, until or datetime.now(UTC) + timedelta(seconds=timeout_seconds or 0.0))

@@ -20,6 +20,9 @@ MARGIN_SECONDS_MAX: Final = 2.0
 RENEWALS_PER_LEASE: Final = 3
 """Two renewals may fail, and the lease still stands."""
 
+RENEWAL_SECONDS_MAX: Final = 5.0
+"""However long a lease is, requests to cancel are learned from its renewals."""
+
 
 def believed(sent: float, length_seconds: float) -> float:
     """Until when a lease may be believed that was granted for `length_seconds` by an answer to what was `sent`.
@@ -49,7 +52,7 @@ class Held:
         self.job = job
         self.arrived = sent
         self.deadline = believed(sent, job.lease_seconds)
-        self.renew_at = sent + job.lease_seconds / RENEWALS_PER_LEASE
+        self.renew_at = sent + _renewal_seconds(job.lease_seconds)
         self.times_out_at = _times_out_at(job, sent)
         self.cancel_requested = False
         self.progress: bytes | None = None
@@ -63,7 +66,7 @@ class Held:
     def renewed(self, sent: float, length_seconds: float, *, cancel_requested: bool) -> None:
         """Note an answer to a heartbeat. An older answer takes nothing back."""
         self.deadline = max(self.deadline, believed(sent, length_seconds))
-        self.renew_at = sent + length_seconds / RENEWALS_PER_LEASE
+        self.renew_at = sent + _renewal_seconds(length_seconds)
         self.cancel_requested = self.cancel_requested or cancel_requested
 
     def ours(self) -> bool:
@@ -77,11 +80,25 @@ class Held:
             raise LeaseLost(f"Job {self.job.id} under fence {self.job.fence} {why}: stop working on it.")
 
 
+def _renewal_seconds(length_seconds: float) -> float:
+    return min(length_seconds / RENEWALS_PER_LEASE, RENEWAL_SECONDS_MAX)
+
+
 def _times_out_at(job: Claimed, sent: float) -> float | None:
     """When the attempt's time is up. Both instants are the server's, so their distance is the clock's of neither."""
     if job.timeout_at is None:
         return None
     return sent + job.lease_seconds + (job.timeout_at - job.lease_expires_at).total_seconds()
+
+
+def tell(on: Callable[..., None] | None, name: str, /, **facts: object) -> None:
+    """Tell whoever wants to know. What goes wrong there is theirs, and stops nothing here."""
+    if on is None:
+        return
+    try:
+        on(name, **facts)
+    except Exception:
+        LOG.exception("on(%r, …) raised.", name)
 
 
 class Leases:

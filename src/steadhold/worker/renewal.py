@@ -15,7 +15,7 @@ from steadhold.jobs.outcomes import Beat, Beaten
 from steadhold.kit import failpoints
 from steadhold.kit.outcome import StaleFence
 from steadhold.worker.door import Door, Doors
-from steadhold.worker.held import CLOCK, LOG, RENEWALS_PER_LEASE, Held, Leases
+from steadhold.worker.held import CLOCK, LOG, RENEWALS_PER_LEASE, Held, Leases, tell
 
 SLEEP_SECONDS_MAX: Final = 60.0
 AGAIN_SECONDS: Final = 0.2
@@ -125,5 +125,4 @@ class Renewal:
                 self._lost(held)
 
     def _tell(self, name: str, **facts: Any) -> None:
-        if self._on is not None:
-            self._on(name, **facts)
+        tell(self._on, name, **facts)

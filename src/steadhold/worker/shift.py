@@ -11,7 +11,7 @@ from steadhold.jobs.model import Release
 from steadhold.worker.attempt import Outside
 from steadhold.worker.claiming import Claimer, Terms
 from steadhold.worker.door import Door, Doors
-from steadhold.worker.held import CLOCK, LOG, Held
+from steadhold.worker.held import CLOCK, LOG, Held, tell
 from steadhold.worker.lane import Lane
 from steadhold.worker.renewal import Renewal
 from steadhold.worker.runner import Handler, Runner
@@ -101,8 +101,9 @@ class Shift:
     async def _drain(self, claims: list[asyncio.Task[None]]) -> None:
         """Claim nothing more, hand back what has not begun, and let handlers end."""
         self._tell("worker.draining", worker=self._plan.terms.worker)
-        for claimer in self._claimers:
+        for lane, claimer in zip(self._lanes, self._claimers, strict=True):
             claimer.stop()
+            lane.release(float("inf"))
         told = self._spawn(self._told.get())
         idle = self._spawn(self._until_idle(claims))
         await asyncio.wait([told, idle], timeout=self._plan.drain_seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -162,8 +163,7 @@ class Shift:
         return self._loop.create_task(work)
 
     def _tell(self, name: str, /, **facts: Any) -> None:
-        if self._plan.on is not None:
-            self._plan.on(name, **facts)
+        tell(self._plan.on, name, **facts)
 
     def _failed(self, verb: str, error: Exception) -> None:
         LOG.warning("%s was not answered, and is said again: %s", verb, error)

@@ -11,7 +11,7 @@ from steadhold.jobs.model import Fail as Failure
 from steadhold.jobs.outcomes import CancelNotRequested, Claimed, EvidenceRequired, StaleEvidence
 from steadhold.kit import exact, ids
 from steadhold.kit.exact import JsonValue
-from steadhold.kit.limits import JOB_RESULT_BYTES_MAX, TEXT_CHARS_MAX
+from steadhold.kit.limits import DELAY_SECONDS_MAX, JOB_RESULT_BYTES_MAX, TEXT_CHARS_MAX
 
 CODE_CHARS: Final = 200
 
@@ -92,13 +92,20 @@ def judge(job: Claimed, result: object) -> Said | None:
 
     Source of the classes: the jobs guide. What may come from outside (TypeError, ValueError, …) is transient.
     """
+    try:
+        return _judged(job, result)
+    except (TypeError, ValueError) as error:
+        return failure("bad_verdict", f"What the handler of {job.type} returned cannot be said: {error}.", "bug")
+
+
+def _judged(job: Claimed, result: object) -> Said | None:
     match result:
         case LeaseLost() | Suspended():
             return None
         case Cancel() | CancelRequested():
             return ConfirmCancel()
         case Snooze(seconds):
-            return Release(max(0.0, seconds))
+            return Release(delay(seconds))
         case Retry(message, code):
             return failure(code, message, "transient")
         case Fail(code, message, klass):
@@ -132,6 +139,17 @@ def failure(code: str, message: str, klass: Class) -> Failure:
     return Failure(kept, text[:TEXT_CHARS_MAX], klass)
 
 
+def delay(seconds: float) -> float:
+    """A time from now that jobs can be given.
+
+    Raises:
+        ValueError, TypeError: it is no number of seconds, or longer than a year.
+    """
+    if not 0 <= seconds <= DELAY_SECONDS_MAX:
+        raise ValueError(f"a delay is 0 to {DELAY_SECONDS_MAX} seconds, not {seconds}")
+    return float(seconds)
+
+
 def instead(outcome: object) -> Said | None:
     """What to say of a job that still runs because what was said of it was refused."""
     match outcome:
@@ -148,6 +166,8 @@ def instead(outcome: object) -> Said | None:
 
 
 def _completed(job: Claimed, done: Done) -> Said:
+    if done.evidence_at is not None and done.evidence_at.tzinfo is None:
+        raise ValueError(f"evidence_at {done.evidence_at} has no time zone")
     if done.result_ref is not None:
         return Complete(None, done.result_ref, done.coverage, done.evidence_at)
     if done.result is None and done.coverage is None and done.evidence_at is None:
