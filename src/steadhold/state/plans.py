@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from steadhold import access, fences
 from steadhold.kit.fields import FenceRef
+from steadhold.kit.limits import PATH_BYTES_MAX
 from steadhold.kit.paths import bounds
 from steadhold.kit.plan import Plan, each, maybe, operation, rows
 from steadhold.kit.sql import load
@@ -32,6 +33,9 @@ from steadhold.state.model import (
 )
 
 SQL = load(__file__)
+
+BEHIND_ALL: Final = "\U0010ffff" * (PATH_BYTES_MAX // 4 + 1)
+"""Behind every Path in the order of bytes: it is longer than one may be, of the last character there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[
         low=list(lows),
         high=list(highs),
         first=min(wanted),
-        last="" if "" in highs else max(highs),
+        last=BEHIND_ALL if "" in highs else max(highs),
         after=after,
         limit=limit,
     )

@@ -114,11 +114,11 @@ select i.n, held.revision, held.present from i join held on held.name = i.name
 -- name: names
 -- rank: read
 -- A page of the names under prefixes, in byte order. `first` and `last` bound them all, so that one prefix is a range
--- of the index; an empty `last` is no bound.
+-- of the index: without an `or`, which a plan made for all arguments could only test name by name.
 select s.name, s.revision, s.bytes, s.digest, s.changed_at
 from steadhold.state s
 where s.workspace = :workspace::text and s.present
-  and s.name > :after::text and s.name >= :first::text and (:last::text = '' or s.name < :last::text)
+  and s.name > :after::text and s.name >= :first::text and s.name < :last::text
   and exists (
     select from unnest(:exact::text[], :low::text[], :high::text[]) as p(exact, low, high)
     where p.high = '' or s.name = p.exact or (s.name >= p.low and s.name < p.high))

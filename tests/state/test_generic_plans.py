@@ -1,0 +1,49 @@
+"""Names are reached by index, whatever the arguments turn out to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from steadhold.kit.limits import PATH_BYTES_MAX
+from steadhold.play.single import opening
+from steadhold.state.plans import BEHIND_ALL, SQL
+from tests.operations.generic_plan import walks
+
+
+@pytest.fixture
+def crowded(database, workspace):
+    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
+    with database.connect() as conn, conn.transaction(force_rollback=True):
+        names = "select %s, 'n/' || n, 1"
+        conn.execute(
+            "insert into steadhold.state (workspace, name, revision, present, bytes, digest, changed_at)"
+            f" {names}, n %% 10 > 0, 1, '', steadhold.clock() from generate_series(1, 5000) n",
+            [workspace],
+        )
+        conn.execute(
+            "insert into steadhold.state_revisions (workspace, name, revision, body, digest, written_at)"
+            f" {names}, '1', '', steadhold.clock() from generate_series(1, 5000) n",
+            [workspace],
+        )
+        conn.execute("analyze steadhold.state, steadhold.state_revisions")
+        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
+        yield conn
+
+
+@pytest.mark.parametrize("name", ["write", "look", "look_at", "hold", "revisions", "old_tombstones", "bury"])
+def test_nothing_is_scanned(crowded, name):
+    found = walks(crowded, getattr(SQL, name))
+    assert [found[table] for table in ("state", "state_revisions") if "Seq Scan" in found.get(table, ())] == []
+
+
+def test_names_under_a_prefix_are_a_range_of_the_index(crowded):
+    assert walks(crowded, SQL.names) == {"state": {"state_pkey"}}
+    crowded.execute(f"prepare listed as {SQL.names.numbered}".encode())
+    lines = crowded.execute("explain execute listed(" + ", ".join(["null"] * len(SQL.names.params)) + ")").fetchall()
+    (cond,) = [line for (line,) in lines if "Index Cond" in line]
+    assert ("name >= $" in cond, "name < $" in cond) == (True, True)
+
+
+@pytest.mark.parametrize("last", ["\U0010ffff" * (PATH_BYTES_MAX // 4), "\U0010fffe" * 100, "zzz"])
+def test_every_name_lies_before_the_end(last):
+    assert last.encode() < BEHIND_ALL.encode()
