@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-TOUCHED = re.compile(r"(Seq Scan|Bitmap Heap Scan|Index Scan (?:Backward )?using (\w+)|Index Only Scan (?:Backward )?using (\w+)) on (\w+)")
+TOUCHED = re.compile(
+    r"(Seq Scan|Bitmap Heap Scan|Index Scan (?:Backward )?using (\w+)|Index Only Scan (?:Backward )?using (\w+)) on (\w+)"
+)
 
 
 def walks(conn, sql):
