@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-TOUCHED = re.compile(
-    r"(Seq Scan|Bitmap Heap Scan|Index Scan (?:Backward )?using (\w+)|Index Only Scan (?:Backward )?using (\w+)) on (\w+)"
-)
+_WAY = r"Index Scan (?:Backward )?using (\w+)|Index Only Scan (?:Backward )?using (\w+)"
+TOUCHED = re.compile(rf"(Seq Scan|Bitmap Heap Scan|{_WAY}) on (\w+)")
 
 
 def walks(conn, sql):

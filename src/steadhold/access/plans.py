@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from steadhold.access.model import (
@@ -30,6 +30,8 @@ SQL = load(__file__)
 
 RECOUNT_SOON_SECONDS: Final = 5.0
 RECOUNT_SECONDS: Final = 3_600.0
+NEVER: Final = datetime(9999, 12, 31, tzinfo=UTC)
+"""After every row of the audit."""
 
 
 @operation
@@ -260,7 +262,7 @@ def trail(
     before: tuple[datetime, int] | None = None,
 ) -> Plan[list[Audited]]:
     """List the record, newest first, from before a row's moment and number; each filter matches whole values."""
-    at, number = before or (None, None)
+    at, number = before or (NEVER, 0)
     wanted: Mapping[str, Any] = {"subject": subject, "kind": kind, "resource": resource}
     found = yield from rows(SQL.trail, workspace=workspace, **wanted, before=at, number=number, limit=limit)
     return [Audited(*row) for row in found]

@@ -203,12 +203,12 @@ values (:workspace::text, steadhold.clock(), :subject::text, :key_id::text, :kin
 
 -- name: trail
 -- rank: read
--- A page of the audit, newest first.
+-- A page of the audit, newest first: from `before` on, so that a late page walks no earlier one.
 select a.at, a.number, a.subject, a.key_id, a.kind, a.resource, a.operation_id
 from steadhold.audit a
 where a.workspace = :workspace::text
   and (:subject::text is null or a.subject = :subject::text)
   and (:kind::text is null or a.kind = :kind::text)
   and (:resource::text is null or a.resource = :resource::text)
-  and (:before::timestamptz is null or (a.at, a.number) < (:before::timestamptz, :number::bigint))
+  and (a.at, a.number) < (:before::timestamptz, :number::bigint)
 order by a.at desc, a.number desc limit :limit::bigint
