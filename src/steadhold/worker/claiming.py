@@ -151,7 +151,7 @@ class Claimer:
         """Nothing was there: wait for a hint, at first a little while, then longer. A door that waits did so."""
         if self._door.wakes and took_seconds > self._terms.poll_seconds_max:
             return
-        pause = self._pause * random.uniform(0.75, 1.0)  # noqa: S311 - it spreads polls
+        pause = self._pause * random.uniform(0.9, 1.0)  # noqa: S311 - it spreads polls
         self._pause = min(self._pause * POLL_GROWTH, self._terms.poll_seconds_max)
         try:
             await asyncio.wait_for(self._woken.wait(), pause)

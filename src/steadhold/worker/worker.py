@@ -69,7 +69,7 @@ class Worker:
         lease_seconds: float | None = None,
         versions: Sequence[str] = (),
         drain_seconds: float = 20.0,
-        poll_seconds_max: float = 0.8,
+        poll_seconds_max: float = 0.9,
         on: Callable[..., None] | None = None,
     ) -> None:
         """Remember where jobs come from; `run` or `serve` connects.
