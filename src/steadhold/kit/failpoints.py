@@ -3,7 +3,7 @@
 `STEADHOLD_FAILPOINTS="before_commit=kill,operations.seal=raise"` arms two. The moments are
 `received`, `tx_begun`, the name of each statement (after it was executed), `before_commit`,
 `after_commit`, `reply_half_sent`, and those that a loop or worker names. The actions: `kill` ends the
-process with SIGKILL, `raise` raises `FailpointReached`, `stop` halts it with SIGSTOP. A number after
+process with SIGKILL, `raise` raises `FailpointReached`, `stop` halts it with SIGSTOP, once. A number after
 the action counts how often the moment passes first: `state.write=kill:3` fails at the fourth time.
 """
 
@@ -50,4 +50,5 @@ def hit(moment: str) -> None:
         return
     if action == "raise":
         raise FailpointReached(moment)
+    del armed[moment]
     os.kill(os.getpid(), signal.SIGKILL if action == "kill" else signal.SIGSTOP)

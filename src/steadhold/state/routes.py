@@ -259,6 +259,6 @@ ROUTES = (
         body="json",
         takes=BatchBody,
         gives=BatchReply,
-        problems=("stale_fence", "storage_exhausted", "bad_name"),
+        problems=("stale_fence", "storage_exhausted", "bad_name", "condition_required"),
     ),
 )
