@@ -9,6 +9,12 @@ import asyncpg
 import awa
 from harness import CONCURRENCY, Tally, chunked, main
 
+OPEN = """
+select (select count(*) from awa.lease_claims)
+  - (select coalesce(sum(closed_count), 0) from awa.lease_claim_closure_batches)::bigint
+"""
+"""Claimed and not yet closed, asked once all were begun. Its own queue_stats() takes seconds, which would be charged."""
+
 
 @dataclass
 class Noop:
@@ -17,7 +23,7 @@ class Noop:
 
 class System:
     route = "enqueue_many_copy of 1,000 (COPY)"
-    worker = 'AsyncClient.start([("bench", 100)]), poll_interval_ms as it comes'
+    worker = 'AsyncClient.start([("bench", 100)]), pool of 20'
 
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
@@ -27,7 +33,8 @@ class System:
             "@/", "@localhost/"
         )  # its driver wants a host, and takes the socket's folder all the same
         await awa.migrate(by_socket)
-        self.client = awa.AsyncClient(by_socket)
+        self.client = awa.AsyncClient(by_socket, max_connections=20)
+        await self.client.install_queue_storage()
         self.looking = await asyncpg.connect(dsn)
 
         @self.client.task(Noop, queue="bench")
@@ -44,8 +51,7 @@ class System:
         await self.client.start([("bench", CONCURRENCY)])
 
     async def unsettled(self) -> int:
-        found = [each for each in await self.client.queue_stats() if each.queue == "bench"]
-        return sum(each.total_queued for each in found)
+        return max(0, await self.looking.fetchval(OPEN))
 
 
 tally = Tally()
