@@ -11,10 +11,15 @@ import re
 import secrets
 import time
 from dataclasses import dataclass
+from typing import Final
 
 from steadhold.kit.limits import ID_CHARS_MAX
 
-_ID = re.compile(rf"[A-Za-z0-9._~:@-]{{1,{ID_CHARS_MAX}}}")
+ID_PATTERN: Final = f"[A-Za-z0-9._~:@-]{{1,{ID_CHARS_MAX}}}"
+UUID_PATTERN: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+"""A UUID as addresses have it: one spelling, so that no two addresses name one thing."""
+
+_ID = re.compile(ID_PATTERN)
 _UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
 _VERSION_AND_VARIANT = 7 << 76 | 0b10 << 62
 _RANDOM_BITS = (1 << 80) - 1 & ~(0xF << 76 | 0b11 << 62)

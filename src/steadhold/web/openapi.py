@@ -8,18 +8,18 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from steadhold.kit import limits
+from steadhold.kit import ids, limits
 from steadhold.web.ask import Route
 from steadhold.web.codes import PROBLEMS
 from steadhold.web.problem import MEDIA_TYPE
+from steadhold.web.router import PARAM
 
 Schema: TypeAlias = dict[str, Any]
 
-_PARAM: Final = re.compile(r"\{(\w+)(?::(uuid|path))?\}")
-_ID: Final[Schema] = {"type": "string", "pattern": f"^[A-Za-z0-9._~:@-]{{1,{limits.ID_CHARS_MAX}}}$"}
+_ID: Final[Schema] = {"type": "string", "pattern": f"^{ids.ID_PATTERN}$"}
 _KINDS: Final[Mapping[str, Schema]] = {
     "id": _ID,
-    "uuid": {"type": "string", "format": "uuid", "pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},
+    "uuid": {"type": "string", "format": "uuid", "pattern": f"^{ids.UUID_PATTERN}$"},
     "path": {"type": "string", "minLength": 1, "maxLength": limits.PATH_BYTES_MAX},
 }
 _QUERY: Final[Mapping[str, tuple[Schema, str]]] = {
@@ -83,7 +83,7 @@ def document(routes: Sequence[Route], *, version: str) -> Schema:
     of = {id(shape): schema for shape, schema in zip(shapes, schemas, strict=True)}
     paths: dict[str, Schema] = {}
     for route in routes:
-        paths.setdefault(_PARAM.sub(r"{\1}", route.path), {})[route.method.lower()] = _operation(route, of)
+        paths.setdefault(PARAM.sub(r"{\1}", route.path), {})[route.method.lower()] = _operation(route, of)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -119,7 +119,7 @@ def _operation(route: Route, of: Mapping[int, Schema]) -> Schema:
 
 
 def _name(route: Route) -> str:
-    words = re.sub(r"[{}]", "", _PARAM.sub(r"by_\1", route.path)).replace("/v1/", "")
+    words = re.sub(r"[{}]", "", PARAM.sub(r"by_\1", route.path)).replace("/v1/", "")
     return f"{route.method.lower()}_{re.sub(r'[^A-Za-z0-9]+', '_', words)}"
 
 
@@ -128,7 +128,7 @@ def _tag(route: Route) -> str:
 
 
 def _path(route: Route) -> Iterable[Schema]:
-    for name, kind in _PARAM.findall(route.path):
+    for name, kind in PARAM.findall(route.path):
         yield {"name": name, "in": "path", "required": True, "schema": dict(_KINDS[kind or "id"])}
 
 

@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from steadhold.kit import paths
-from steadhold.kit.ids import is_id
+from steadhold.kit.ids import UUID_PATTERN, is_id
 from steadhold.web.ask import Route
 
 Doors: TypeAlias = Mapping[str, Route]
 """The routes of one address, by method."""
 
-_PARAM: Final = re.compile(r"\{(\w+)(?::(uuid|path))?\}")
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_FITS: Final[dict[str, Callable[[str], object]]] = {"id": is_id, "uuid": _UUID.fullmatch}
+PARAM: Final = re.compile(r"\{(\w+)(?::(uuid|path))?\}")
+_FITS: Final[dict[str, Callable[[str], object]]] = {"id": is_id, "uuid": re.compile(UUID_PATTERN).fullmatch}
 REMEMBERED_MAX: Final = 4_096
 REMEMBERED_BYTES_MAX: Final = 256
 _UNDECODABLE: Final = "\udcff"  # no Id, no Path, no segment of a route
@@ -81,7 +80,7 @@ class Router:
         node = self._root
         segments = route.path.split("/")[1:]
         for at, segment in enumerate(segments):
-            if not (found := _PARAM.fullmatch(segment)):
+            if not (found := PARAM.fullmatch(segment)):
                 node = self._static(node, segment, route)
                 continue
             if found[2] == "path" and at + 1 < len(segments):
