@@ -13,7 +13,7 @@ OPEN = """
 select (select count(*) from awa.lease_claims)
   - (select coalesce(sum(closed_count), 0) from awa.lease_claim_closure_batches)::bigint
 """
-"""Claimed and not yet closed, asked once all were begun. Its own queue_stats() takes seconds, which would be charged."""
+"""Claimed and not yet closed, asked once all were begun. Its own queue_stats() takes seconds."""
 
 
 @dataclass
