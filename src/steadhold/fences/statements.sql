@@ -176,9 +176,7 @@ where g.workspace = :workspace::text and g.subject = any(:subject::text[])
 -- name: drop
 -- rank: read by subject
 -- Forgets grants of jobs that have ended, whose rows this transaction has locked already.
-delete from steadhold.grants g
-using unnest(:subject::text[]) with ordinality as i(subject, n)
-where g.workspace = :workspace::text and g.subject = any(:subject::text[]) and g.subject = i.subject
+delete from steadhold.grants g where g.workspace = :workspace::text and g.subject = any(:subject::text[])
 
 -- name: lapsed
 -- rank: grants

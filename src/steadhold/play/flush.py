@@ -120,3 +120,8 @@ def settle(entries: Sequence[Entry[Any]]) -> list[Entry[Any]]:
         else:
             entry.settle()
     return again
+
+
+def nothing_done(entries: Sequence[Entry[Any]]) -> bool:
+    """Tell whether all were refused: then there is nothing that would have to be made durable."""
+    return all(isinstance(entry.outcome, Refusal) for entry in entries)

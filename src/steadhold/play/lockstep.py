@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from steadhold.kit import failpoints
 from steadhold.kit.plan import Call
-from steadhold.play.flush import Entry, Flush, settle
+from steadhold.play.flush import Entry, Flush, nothing_done, settle
 from steadhold.play.single import (
     DEADLOCK,
     LOCK_TIMEOUT,
@@ -170,7 +170,7 @@ class Lockstep:
             await conn.execute(opening(lane.workspace, self.hurry_ms))
             failpoints.hit("tx_begun")
             await flush.run(entries)
-            await commit(conn)
+            await (roll_back(conn) if nothing_done(entries) else commit(conn))
         except OutcomeUnknown as error:
             self.stats["outcome_unknown"] += len(entries)
             for entry in entries:

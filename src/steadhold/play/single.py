@@ -69,8 +69,9 @@ class Player(Protocol):
 def opening(workspace: str, lock_timeout_ms: int) -> str:
     """Begin a transaction as the application's role, confined to one workspace.
 
-    Statements find rows by key. A plan that was made while a table was small must not go on reading all
-    of it, and compiling costs more than any of them runs.
+    Statements find rows by key, whatever the arguments: one plan serves them all, since making it anew costs
+    more than running it; and it is one that neither reads a whole table because that was small once, nor
+    compares each of many items with each of many rows.
     """
     quoted = workspace.replace("'", "''")
     return (
@@ -79,7 +80,8 @@ def opening(workspace: str, lock_timeout_ms: int) -> str:
         f"set_config('lock_timeout', '{lock_timeout_ms}', true), "
         f"set_config('idle_in_transaction_session_timeout', '{IDLE_MS}', true), "
         "set_config('synchronous_commit', 'on', true), "
-        "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
+        "set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true), "
+        "set_config('enable_seqscan', 'off', true), set_config('enable_nestloop', 'off', true)"
     )
 
 

@@ -85,4 +85,5 @@ def unsorted(step: Step, hands: Hands) -> Hands:
 def lock_order(step: Step) -> list[int]:
     """Order a vector's items by the keys it locks."""
     items, by = step.items, step.sql.by
-    return sorted(range(len(items)), key=lambda at: tuple([items[at][name] for name in by]))
+    keys = [item[by[0]] for item in items] if len(by) == 1 else [tuple([item[k] for k in by]) for item in items]
+    return sorted(range(len(items)), key=keys.__getitem__)

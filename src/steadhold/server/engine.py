@@ -36,6 +36,9 @@ from steadhold.web.serve import Above, Doors
 log: Final = structlog.get_logger("steadhold.server")
 
 OVERDUE_SECONDS: Final = 1.0
+SINGLES_MIN: Final = 2
+"""Connections that are left to calls that are played alone when every other one commits for many."""
+
 NOTE_SECONDS: Final = 5.0
 DRAIN_SECONDS_MAX: Final = 5.0
 LISTEN_AGAIN_SECONDS: Final = 1.0
@@ -97,7 +100,9 @@ async def _embedded(stack: AsyncExitStack, settings: Settings) -> str:
 
 def _built(settings: Settings, dsn: str, pool: Pool, routes: Iterable[Route] | None) -> Engine:
     single = Single(pool, lock_timeout_ms=settings.lock_timeout_ms)
-    player = Lockstep(pool, patience_ms=settings.lock_timeout_ms) if settings.player == "lockstep" else single
+    flushers = max(2, settings.pool_size - SINGLES_MIN)
+    lockstep = Lockstep(pool, flushers=flushers, patience_ms=settings.lock_timeout_ms)
+    player = lockstep if settings.player == "lockstep" else single
     keyring, hub, flights, tallies = Keyring(single), Hub(), Flights(), Tallies()
     above = Above(
         play=player.play,

@@ -42,7 +42,7 @@ with i as (
       present = w.body is not null, bytes = coalesce(octet_length(w.body), 0), digest = w.digest,
       changed_at = steadhold.clock()
   from winner w
-  where s.workspace = :workspace::text and s.name = w.name and w.was is not null
+  where s.workspace = :workspace::text and s.name = any(:name::text[]) and s.name = w.name and w.was is not null
   returning s.name, s.revision, s.changed_at
 ), made as (
   insert into steadhold.state (workspace, name, revision, present, bytes, digest, changed_at)
@@ -61,9 +61,12 @@ with i as (
   select :workspace::text, w.name, done.revision, w.body, w.digest, done.changed_at
   from done join winner w on w.name = done.name
 ), pruned as (
-  delete from steadhold.state_revisions r using done
-  where r.workspace = :workspace::text and r.name = done.name
-    and r.revision = done.revision - (select revisions_kept from settings)
+  delete from steadhold.state_revisions r where r.ctid = any(array(  -- found one by one: a join may read all of them
+    select (
+      select o.ctid from steadhold.state_revisions o
+      where o.workspace = :workspace::text and o.name = done.name
+        and o.revision = done.revision - (select revisions_kept from settings)
+    ) from done)) and r.workspace = :workspace::text
 )
 select i.n, done.name is not null and j.n = i.n as won,
   coalesce(done.revision, held.revision) as revision, done.changed_at,
@@ -83,9 +86,12 @@ left join done on done.name = i.name
 -- What each name holds now; a tombstone answers with its revision and no bytes.
 select i.n, s.revision, s.present, r.body, s.digest, s.changed_at
 from unnest(:name::text[]) with ordinality as i(name, n)
-join steadhold.state s on s.workspace = :workspace::text and s.name = i.name
-left join steadhold.state_revisions r
-  on s.present and r.workspace = :workspace::text and r.name = s.name and r.revision = s.revision
+join steadhold.state s on s.workspace = :workspace::text and s.name = any(:name::text[]) and s.name = i.name
+left join lateral (
+  select r.body from steadhold.state_revisions r
+  where s.present and r.workspace = :workspace::text and r.name = s.name and r.revision = s.revision
+  offset 0  -- found one by one: a join may read all of them
+) r on true
 
 -- name: look_at
 -- rank: read

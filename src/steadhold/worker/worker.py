@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import contextlib
 import os
 import signal
@@ -156,6 +157,7 @@ class Worker:
         Raises:
             ValueError: there are no handlers. What a door says that cannot be opened at all.
         """
+        gc.set_threshold(20_000, 20, 50)  # a look at everything stops all handlers; what they make is freed by counting
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(self.serve())
 
