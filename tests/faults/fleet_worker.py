@@ -1,0 +1,54 @@
+"""A worker of the fleet, in a process of its own. Stages note outside, line by line, each time that they act."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import secrets
+import sys
+import threading
+
+from steadhold.worker import Worker
+
+STAGES = 3
+NOTES = os.open(os.environ["NOTES"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+LOCK = threading.Lock()
+TOLD = {"worker.started", "job.settled", "settle.refused", "lease.lost"}
+
+
+def note(what, **facts):
+    os.write(NOTES, json.dumps({"what": what, **facts}).encode() + b"\n")
+
+
+def tell(name, **facts):
+    if name in TOLD:
+        with LOCK:
+            sys.stdout.write(json.dumps({"name": name, **facts}) + "\n")
+            sys.stdout.flush()
+
+
+worker = Worker(**json.loads(os.environ["PLACE"]), concurrency=16, prefetch=16, drain_seconds=5, on=tell)
+
+
+@worker.job("chaos")
+async def chaos(ctx, n):
+    """Each stage makes a token that nobody can make again; the result is all tokens."""
+    tokens = []
+    for stage in range(STAGES):
+
+        async def act(stage=stage):
+            token = secrets.token_hex(8)
+            note("act", n=n, stage=stage, fence=ctx.fence, token=token)
+            await asyncio.sleep(random.random() / 50)  # the work itself
+            return token
+
+        token = await ctx.stage(f"s{stage}", act)
+        note("seen", n=n, stage=stage, fence=ctx.fence, token=token)
+        tokens.append(token)
+    return tokens
+
+
+if __name__ == "__main__":
+    sys.exit(worker.run())
