@@ -208,3 +208,21 @@ async def test_workspaces_take_turns(pool, counters, database, strangers):
 
     await asyncio.gather(*[caller(spaces[0]) for _ in range(600)], *[caller(space) for space in spaces[1:]])
     assert all(order.index(space) < 599 for space in spaces[1:])
+
+
+async def test_a_statement_that_is_planned_anew_leaves_the_others_as_they_are(pool, counters, workspace):
+    """Its own plan depends on what it is asked; the next statement has the one plan for all arguments again."""
+    counters("n")
+    shown = await Lockstep(pool).play(toy.plans.call(workspace))
+    assert shown == ["force_custom_plan", "force_generic_plan"]
+
+
+async def test_a_flush_in_which_all_are_refused_makes_nothing_durable(pool, counters, workspace):
+    """There is nothing to commit, so nobody waits for the disk."""
+    counters("n")
+    log: list[str] = []
+    player = Lockstep(Recorder(pool, log))
+    assert await player.play(toy.swap.call(workspace, "n", 7)) == toy.Lost(1)
+    assert log[-1] == "rollback"
+    assert await player.play(toy.swap.call(workspace, "n", 1)) == toy.Swapped(2)
+    assert log[-1] == "commit"

@@ -47,6 +47,15 @@ on conflict do nothing returning 1, name
 -- rank: names
 select 1 / (:zero::bigint)
 
+-- name: mode
+-- rank: read
+select current_setting('plan_cache_mode')
+
+-- name: mode_anew
+-- rank: read
+-- planned anew
+select current_setting('plan_cache_mode')
+
 -- name: early
 -- rank: grants
 select 1
@@ -94,6 +103,14 @@ def bump(workspace: str, name: str) -> Plan[int]:
         if isinstance(outcome, Swapped):
             return outcome.revision
         expected = outcome.current if outcome else 1
+
+
+@operation
+def plans(workspace: str) -> Plan[list[str]]:
+    """How PostgreSQL plans a statement that is planned anew, and one that is not."""
+    anew = yield from rows(SQL.mode_anew)
+    kept = yield from rows(SQL.mode)
+    return [anew[0][0], kept[0][0]]
 
 
 @operation

@@ -1,7 +1,7 @@
 """The one lock order of the house: whoever needs several rows takes them in this order.
 
-Plans, flushes of many plans and background loops all obey it, so no two of them can wait for each
-other in a circle. Within a rank a statement sorts by the keys it names.
+Plans, flushes of many plans and background loops all obey it, so that no two of them wait for each other
+in a circle. Within a rank a statement sorts by the keys it names; a plan keeps to one locking statement a rank.
 """
 
 from __future__ import annotations

@@ -10,6 +10,9 @@ with i as (select * from unnest(:name::text[]) with ordinality as i(name, n)) â€
 `by` makes it a vector statement: a parameter cast to an array is a column of items, of which a plan
 gives one value and the player an array, and the first result column is the ordinal of the item that
 the row answers. Without `by` the statement is executed once for each item.
+
+A line `-- planned anew` says that its plan depends on what it is asked: our players, which otherwise have
+PostgreSQL keep one plan for all arguments, let it be planned each time.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ Item: TypeAlias = Mapping[str, Any]
 _PARAM: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)::([a-z0-9_]+)(\[\])?")
 _NAME: Final = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
 _RANK: Final = re.compile(r"^-- rank: (\w+)(?: by (\w+(?:, \w+)*))?[ \t]*$", re.MULTILINE)
+_ANEW: Final = re.compile(r"^-- planned anew\b", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 
 
@@ -38,10 +42,12 @@ class Sql:
     `order` where it stands itself: statements of one rank go in the order of their file.
     """
 
-    __slots__ = ("by", "name", "numbered", "order", "params", "percent", "place", "rank", "shared")
+    __slots__ = ("anew", "by", "name", "numbered", "order", "params", "percent", "place", "rank", "shared")
 
-    def __init__(self, name: str, text: str, rank: str, by: Sequence[str] = (), nth: int = 0) -> None:
-        self.name, self.rank, self.by = name, rank, tuple(by)
+    def __init__(
+        self, name: str, text: str, rank: str, by: Sequence[str] = (), nth: int = 0, *, anew: bool = False
+    ) -> None:
+        self.name, self.rank, self.by, self.anew = name, rank, tuple(by), anew
         self.place = ranks.place(rank)
         self.order = (self.place, nth, name)
         self.params: dict[str, bool] = {m[1]: bool(m[3]) and bool(by) for m in _PARAM.finditer(text)}
@@ -105,4 +111,6 @@ def _one(room: str, name: str, body: str, nth: int) -> Sql:
     if not ranked:
         raise ValueError(f"{room}.{name}: add a line `-- rank: â€¦` (one of {', '.join(ranks.RANKS)}, read)")
     by = ranked[2].split(", ") if ranked[2] else ()
-    return Sql(f"{room}.{name}", _COMMENT.sub("", body).strip().rstrip(";"), ranked[1], by, nth)
+    return Sql(
+        f"{room}.{name}", _COMMENT.sub("", body).strip().rstrip(";"), ranked[1], by, nth, anew=bool(_ANEW.search(body))
+    )

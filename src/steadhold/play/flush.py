@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from steadhold.kit import failpoints
 from steadhold.kit.plan import Call, Hands, Plan, Refusal, Step
 from steadhold.kit.sql import Item, Sql
+from steadhold.play.single import fetch
 from steadhold.play.trampoline import portions, unsorted
 
 T = TypeVar("T")
@@ -52,8 +53,10 @@ class OutOfOrder(Exception):
 class Flush:
     """Carries plans along in lockstep, always from the lowest statement in the lock order.
 
-    The order makes it safe: every flush of every process takes its rows in it, and within one
-    statement in the order of their keys, so no two can wait for each other in a circle.
+    Every flush of every process takes its rows in the order of the ranks, and within one statement in the
+    order of their keys. What is left is two statements of one rank that meet crosswise (one flush settles a
+    job and renews another's lease, a second flush the other way round): there the short lock timeout ends
+    one of them, and whoever was in it is played alone.
     """
 
     def __init__(self, conn: Any) -> None:
@@ -106,7 +109,7 @@ class Flush:
         sql = step.sql
         hands: Hands = []
         for portion in portions(step):
-            hands += sql.deal(len(portion), await self.conn.fetch(sql.numbered, *sql.bind(portion)))
+            hands += sql.deal(len(portion), await fetch(self.conn, sql, portion))
         return unsorted(step, hands)
 
 

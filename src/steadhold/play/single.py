@@ -27,6 +27,10 @@ FAULTS: Final = (AssertionError, TypeError, ValueError, LookupError, AttributeEr
 """What a mistake in a plan raises, and no broken connection."""
 
 
+PLAN_ONCE: Final = "set local plan_cache_mode = force_generic_plan; set local enable_nestloop = off"
+PLAN_ANEW: Final = "set local plan_cache_mode = force_custom_plan; set local enable_nestloop = on"
+
+
 class Busy(Exception):
     """A row stayed locked, or too many callers are waiting: nothing happened, try again later.
 
@@ -80,8 +84,7 @@ def opening(workspace: str, lock_timeout_ms: int) -> str:
         f"set_config('lock_timeout', '{lock_timeout_ms}', true), "
         f"set_config('idle_in_transaction_session_timeout', '{IDLE_MS}', true), "
         "set_config('synchronous_commit', 'on', true), "
-        "set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true), "
-        "set_config('enable_seqscan', 'off', true), set_config('enable_nestloop', 'off', true)"
+        f"set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true); {PLAN_ONCE}"
     )
 
 
@@ -130,9 +133,19 @@ def asker(conn: Any, at: Progress) -> Any:
 
     async def ask(sql: Sql, items: Sequence[Item]) -> Sequence[Sequence[Any]]:
         at.statement = sql.name
-        return await conn.fetch(sql.numbered, *sql.bind(items))
+        return await fetch(conn, sql, items)
 
     return ask
+
+
+async def fetch(conn: Any, sql: Sql, items: Sequence[Item]) -> Sequence[Sequence[Any]]:
+    """Execute one statement in a transaction that `opening` began."""
+    if not sql.anew:
+        return await conn.fetch(sql.numbered, *sql.bind(items))
+    await conn.execute(PLAN_ANEW)
+    found = await conn.fetch(sql.numbered, *sql.bind(items))
+    await conn.execute(PLAN_ONCE)
+    return found
 
 
 class Single:
