@@ -60,7 +60,10 @@ class Engine:
 
 
 def alarm(error: Exception, facts: Mapping[str, str]) -> None:
-    """Log what was not foreseen, with all that helps to find it; nobody else is shown this."""
+    """Log what was not foreseen, with all that helps to find it; nobody else is shown this. Known trouble is a line."""
+    if trouble(error) is not None:
+        log.warning("not available now", why=f"{type(error).__name__}: {error}", **facts)
+        return
     log.error("unforeseen", exc_info=error, **facts)
 
 
