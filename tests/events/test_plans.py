@@ -38,8 +38,8 @@ def now(conn):
     return conn.execute("select steadhold.clock()").fetchone()[0]
 
 
-def matched(conn):
-    conn.execute("update steadhold.events set matched_at = steadhold.clock()")
+def unmatched(conn):
+    conn.execute("update steadhold.events set matched_at = null")
 
 
 # --- history ----------------------------------------------------------------------------------
@@ -107,12 +107,9 @@ def test_the_application_may_not_rewrite_history(conn, workspace):
 
 def test_events_leave_after_their_window_and_a_reader_is_told(conn, workspace, clock):
     events.append(conn, workspace, "order", None, [Happened("a"), Happened("b")])
-    matched(conn)
     clock.move(2 * DAY)
     events.append(conn, workspace, "order", 2, [Happened("c"), Happened("d")])
     record(conn, workspace, [("job:1", 1, Happened("job.accepted"))])
-    matched_late = conn.execute("update steadhold.events set matched_at = steadhold.clock() where matched_at is null")
-    assert matched_late.rowcount == 3
     clock.move(1.5 * DAY)
     assert events.purge(conn, workspace, 1) == 1
     assert events.purge(conn, workspace, 10) == 1
@@ -121,17 +118,25 @@ def test_events_leave_after_their_window_and_a_reader_is_told(conn, workspace, c
     assert revisions(conn, workspace, "order", 2) == [3, 4]
     clock.move(2 * DAY)
     assert events.purge(conn, workspace, 10) == 2
+    assert events.history(conn, workspace, "order", 0, 10) == EventsPruned(5)
+    assert revisions(conn, workspace, "order", 4) == []
     assert revisions(conn, workspace, "job:1") == [1]
 
 
-def test_what_no_relay_has_matched_is_never_removed(conn, workspace, clock):
+def test_what_a_relay_has_yet_to_match_is_never_removed(conn, workspace, clock):
     events.append(conn, workspace, "order", None, [Happened("a")])
     record(conn, workspace, [("job:1", 1, Happened("job.accepted"))])
+    unmatched(conn)
     clock.move(30 * DAY)
     assert events.purge(conn, workspace, 10) == forget(conn, workspace, ["job:1", "order"]) == 0
-    matched(conn)
+    assert (revisions(conn, workspace, "job:1"), revisions(conn, workspace, "order")) == ([1], [1])
+
+
+def test_a_jobs_own_leave_with_it_and_nobody_elses_do(conn, workspace):
+    events.append(conn, workspace, "order", None, [Happened("a")])
+    record(conn, workspace, [("job:1", 1, Happened("job.accepted")), ("job:2", 1, Happened("job.accepted"))])
     assert forget(conn, workspace, ["job:1", "order"]) == 1
-    assert revisions(conn, workspace, "order") == [1]
+    assert [revisions(conn, workspace, id) for id in ("job:1", "job:2", "order")] == [[], [1], [1]]
 
 
 # --- aggregates of library users --------------------------------------------------------------
@@ -244,7 +249,6 @@ def test_a_workspace_is_due_when_a_wait_is_over_or_events_are_past(committed, wo
     with committed.transaction():
         wait(committed, workspace, [Waiting(JOB, "s", None, now(committed) + timedelta(seconds=60))])
         events.append(committed, workspace, "order", None, [Happened("a")])
-        matched(committed)
     assert committed.execute(asked, [workspace]).fetchall() == []
     clock.move(61)
     assert committed.execute(asked, [workspace]).fetchall() == [("events.waits",)]

@@ -122,6 +122,7 @@ def test_finished_jobs_leave_after_their_window(desk, clock):
         " (select count(*) from steadhold.job_tags)"
     ).fetchone()
     assert left == (0, 0, 0)
+    assert (desk.history(job.id), len(desk.history(live.id))) == ([], 2)
 
 
 def test_jobs_of_no_type_leave_after_the_window_of_the_house(desk, clock):

@@ -1,4 +1,4 @@
-"""Events leave when they were published and their window is over. What waits is moved on by jobs' own loop."""
+"""Events leave when their window is over. What waits is moved on by jobs' own loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from steadhold.kit.plan import Call
 
 
 def duties(kept_seconds: float) -> tuple[Duty, ...]:
-    """What runs in the background where published events are kept this long."""
+    """What runs in the background where events are kept this long."""
 
     def call(workspace: str, limit: int) -> Call[int]:
         return purge.call(workspace, limit, kept_seconds=kept_seconds)

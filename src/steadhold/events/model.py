@@ -13,7 +13,7 @@ from steadhold.kit.limits import ID_CHARS_MAX
 from steadhold.kit.plan import Refusal
 
 KEPT_SECONDS: Final = 3 * 86_400
-"""How long a published event is kept, unless the server is set otherwise (contracts: retention)."""
+"""How long an event is kept, unless the server is set otherwise (contracts: retention)."""
 
 OURS: Final = ("job:", "approval:", "effect:", "schedule:", "inbox:", "webhook:", "lock:")
 """Aggregates whose ids begin so take events from their own room alone."""

@@ -145,8 +145,8 @@ def aggregate(workspace: str, aggregate_id: str) -> Plan[Aggregate | Missing]:
 def history(workspace: str, aggregate_id: str, after: int, limit: int) -> Plan[History | EventsPruned]:
     """Read an aggregate's events above a revision, oldest first.
 
-    `EventsPruned` where events above it were removed, which only the aggregate's first kept revision can tell:
-    revisions rise by one, but for where a new incarnation begins.
+    `EventsPruned` where events above it were removed, which only the aggregate's first kept revision can tell (or its
+    next, where none is kept): revisions rise by one, but for where a new incarnation begins.
     """
     found = yield from rows(SQL.history, workspace=workspace, aggregate_id=aggregate_id, after=after, limit=limit)
     events = tuple(event(*row) for row in found)
@@ -174,12 +174,12 @@ def get(workspace: str, name: str) -> Plan[Event | Missing]:
 
 @operation
 def purge(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) -> Plan[int]:
-    """Remove at most `limit` published events past their window; a job's own stay as long as the job."""
+    """Remove at most `limit` events past their window; a job's own stay as long as the job."""
     return (yield from one(SQL.purge, int, workspace=workspace, kept_seconds=kept_seconds, limit=limit))
 
 
 def forget(workspace: str, aggregate_ids: Sequence[str]) -> Plan[int]:
-    """Remove the events of jobs that are being purged, but for those that no relay has matched yet."""
+    """Remove the events of jobs that are being purged, but for what a relay has yet to match."""
     return (yield from one(SQL.forget, int, workspace=workspace, aggregate_ids=list(aggregate_ids)))
 
 

@@ -16,8 +16,11 @@ limit :limit::bigint
 
 -- name: first_kept
 -- rank: read
-select min(e.aggregate_revision)
-from steadhold.events e where e.workspace = :workspace::text and e.aggregate_id = :aggregate_id::text
+select coalesce(
+  (select min(e.aggregate_revision) from steadhold.events e
+   where e.workspace = :workspace::text and e.aggregate_id = :aggregate_id::text),
+  (select a.revision + 1 from steadhold.aggregates a
+   where a.workspace = :workspace::text and a.aggregate_id = :aggregate_id::text))
 
 -- name: at
 -- rank: read
@@ -40,7 +43,7 @@ select steadhold.purge_events(:workspace::text, :kept_seconds::float8, :limit::b
 
 -- name: forget
 -- rank: read
--- Removes the matched events of jobs that are being purged: nobody else touches them any more.
+-- Removes the events of jobs that are being purged: nobody else touches them any more.
 select steadhold.forget_events(:workspace::text, :aggregate_ids::text[])
 
 -- name: create
@@ -88,11 +91,12 @@ select n, revision from moved
 
 -- name: record
 -- rank: aggregates by aggregate_id, aggregate_revision
--- Writes history, which is at the same time what a relay will publish.
+-- Writes history. Nobody can subscribe yet, so nothing has to be matched: the window begins here. (A relay will match
+-- what is written, and then `matched_at` begins as null.)
 insert into steadhold.events (workspace, aggregate_id, aggregate_revision, event_id, schema_version, occurred_at, type,
-  data_ref, data, correlation_id, causation_id)
+  data_ref, data, correlation_id, causation_id, matched_at)
 select :workspace::text, aggregate_id, aggregate_revision, event_id, schema_version, steadhold.clock(), type, data_ref,
-  data, correlation_id, causation_id
+  data, correlation_id, causation_id, steadhold.clock()
 from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :event_id::text[], :schema_version::int[], :type::text[],
     :data_ref::text[], :data::bytea[], :correlation_id::text[], :causation_id::text[])
   with ordinality as i(aggregate_id, aggregate_revision, event_id, schema_version, type, data_ref, data, correlation_id,

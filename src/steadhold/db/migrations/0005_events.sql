@@ -1,7 +1,8 @@
 -- What happened, and who waits for it.
 --
--- An event row is its aggregate's history and its pending publication in one: `matched_at` is null until a relay
--- has matched it against the subscriptions. A relay selects such rows; it keeps no cursor.
+-- An event row is its aggregate's history and its pending publication in one: `matched_at` is null while a relay has
+-- to match it against the subscriptions. A relay selects such rows; it keeps no cursor. As long as there are no
+-- subscriptions, a row is written as matched.
 create table steadhold.events (
   workspace text collate "C" not null,
   aggregate_id text collate "C" not null,
