@@ -54,6 +54,22 @@ async def test_what_ends_while_others_are_on_their_way_is_settled_together():
     assert [len(batch) for batch in bench.door.settled] == [1, 20]
 
 
+async def test_what_is_said_when_the_last_flight_has_just_ended_is_settled_too():
+    bench = Bench()
+    first, second = Held(claimed(), helds.CLOCK()), Held(claimed(), helds.CLOCK())
+    answered = []
+
+    def say_more(held, outcome):
+        answered.append(held)
+        # It runs after the flight has found nothing more, and before anybody is told that the flight is over.
+        asyncio.get_running_loop().call_soon(bench.settler.say, second, Release(), lambda *_: answered.append(second))
+
+    bench.settler.say(first, Release(), say_more)
+    await bench.turn(lambda: answered == [first, second])
+    await bench.settler.finish()
+    assert [len(batch) for batch in bench.door.settled] == [1, 1]
+
+
 async def test_a_settlement_without_an_answer_is_said_again_alike(monkeypatch):
     monkeypatch.setattr("steadhold.worker.settler.PAUSE_SECONDS", 0)
     bench = Bench()
@@ -168,6 +184,21 @@ def test_nothing_is_done_with_a_lease_that_may_have_ended(monkeypatch):
     now = 17.4
     held.check()
     assert held.renew_at == 1.0 + 10.0 / 3
+
+
+def test_a_lease_that_is_due_before_renewal_wakes_hurries_it():
+    hurried = []
+    leases = Leases(lambda: hurried.append(True))
+    leases.add([Held(claimed(), 0.0)])
+    assert not hurried  # it is awake
+    assert leases.soonest(60.0) == 5.0
+    leases.add([Held(claimed(), 1.0)])
+    assert not hurried
+    leases.add([short := Held(claimed(lease_seconds=1.0), 1.0)])
+    assert hurried == [True]
+    assert leases.soonest(60.0) == short.renew_at
+    leases.drop(short)
+    assert leases.soonest(2.0) == 2.0
 
 
 async def test_a_stage_is_not_committed_with_a_lease_that_may_have_ended(monkeypatch):

@@ -108,14 +108,15 @@ class Leases:
         self._lock = threading.Lock()
         self._held: set[Held] = set()
         self._hurry = hurry
-        self.asleep_until = 0.0
+        self._asleep_until = 0.0
 
     def add(self, helds: Iterable[Held]) -> None:
         """Hold these too."""
         new = list(helds)
         with self._lock:
             self._held.update(new)
-        if new and min(held.renew_at for held in new) < self.asleep_until:
+            sooner = min((held.renew_at for held in new), default=self._asleep_until) < self._asleep_until
+        if sooner:
             self._hurry()
 
     def drop(self, held: Held) -> None:
@@ -127,6 +128,12 @@ class Leases:
         """Renew this one soon: it has something to tell."""
         held.renew_at = min(held.renew_at, CLOCK())
         self._hurry()
+
+    def soonest(self, latest: float) -> float:
+        """When the next is due, `latest` at most. Whoever asks will sleep until then: what is due sooner, hurries."""
+        with self._lock:
+            self._asleep_until = min([latest, *[held.renew_at for held in self._held]])
+            return self._asleep_until
 
     def all(self) -> list[Held]:
         """Everything that is held."""

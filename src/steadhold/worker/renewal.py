@@ -80,11 +80,10 @@ class Renewal:
     def _pause(self) -> float:
         """Seconds until the next lease is due."""
         now = CLOCK()
-        soonest = min((held.renew_at for held in self.leases.all()), default=now + SLEEP_SECONDS_MAX)
-        self.leases.asleep_until = soonest
+        soonest = self.leases.soonest(now + SLEEP_SECONDS_MAX)
         if any(held.progress is not None for held in self.leases.all()):
             soonest = max(soonest, self._told + TELL_SECONDS)
-        return min(soonest - now, SLEEP_SECONDS_MAX)
+        return soonest - now
 
     async def _sleep(self, seconds: float) -> None:
         assert self._woken is not None

@@ -16,6 +16,7 @@ from steadhold.worker.held import Held
 
 TOGETHER_MAX: Final = 250
 FLIGHTS_MAX: Final = 2
+SECOND_FLIGHT_FROM: Final = 50
 PAUSE_SECONDS: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 2.0
 
@@ -39,26 +40,34 @@ class Settler:
         self._door, self._failed = door, failed
         self._waiting: deque[Entry] = deque()
         self._flights: set[asyncio.Task[None]] = set()
+        self._flying = 0
 
     def say(self, held: Held, said: Said, answered: Answered) -> None:
         """Settle a job; `answered` is called once."""
         held.settling = True
         self._waiting.append(Entry(held, Settlement(held.job.id, held.job.fence, said), answered))
-        if not self._flights or (len(self._flights) < FLIGHTS_MAX and len(self._waiting) >= TOGETHER_MAX // 5):
-            flight = asyncio.get_running_loop().create_task(self._fly())
-            self._flights.add(flight)
-            flight.add_done_callback(self._flights.discard)
+        if self._flying == 0 or (self._flying < FLIGHTS_MAX and len(self._waiting) >= SECOND_FLIGHT_FROM):
+            self._begin()
 
     async def finish(self) -> None:
         """Wait until everything said was answered, or given up."""
         while self._flights:
             await asyncio.wait(self._flights)
 
+    def _begin(self) -> None:
+        self._flying += 1
+        flight = asyncio.get_running_loop().create_task(self._fly())
+        self._flights.add(flight)
+        flight.add_done_callback(self._flights.discard)
+
     async def _fly(self) -> None:
         await asyncio.sleep(0)  # what others have to say in this turn of the loop goes along
-        while self._waiting:
-            entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
-            await self._until_answered(entries)
+        try:
+            while self._waiting:
+                entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
+                await self._until_answered(entries)
+        finally:
+            self._flying -= 1  # here and not when the task is seen to be done: until then more may be said
 
     async def _until_answered(self, entries: Sequence[Entry]) -> None:
         pause = PAUSE_SECONDS
