@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import pkgutil
 from collections.abc import Iterator, Mapping
 from importlib import resources
@@ -15,6 +14,8 @@ import steadhold
 from steadhold.kit.duty import Duty
 from steadhold.server.settings import Retention
 from steadhold.web.ask import Route
+
+_HOUSE: Final = resources.files(steadhold)
 
 WINDOWS: Final = {
     "events": "events_seconds",
@@ -53,7 +54,7 @@ def guides() -> dict[str, str]:
     """The guide of each room that has one, as Markdown."""
     found: dict[str, str] = {}
     for room in rooms():
-        guide = resources.files(f"steadhold.{room}").joinpath("guide.md")
+        guide = _HOUSE.joinpath(room, "guide.md")
         if guide.is_file():
             found[room] = guide.read_text(encoding="utf-8")
     return found
@@ -72,8 +73,6 @@ def facts() -> dict[str, Any]:
 
 @functools.cache
 def _modules(name: str) -> tuple[ModuleType, ...]:
-    return tuple(
-        importlib.import_module(f"steadhold.{room}.{name}")
-        for room in rooms()
-        if room != "server" and importlib.util.find_spec(f"steadhold.{room}.{name}") is not None
-    )
+    """The modules of this name, without importing what has none: not every package comes with its dependencies."""
+    having = [room for room in rooms() if room != "server" and _HOUSE.joinpath(room, f"{name}.py").is_file()]
+    return tuple(importlib.import_module(f"steadhold.{room}.{name}") for room in having)
