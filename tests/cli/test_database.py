@@ -57,7 +57,7 @@ def test_no_database_is_told_so(steadhold, tmp_path):
 
 
 def test_settings_are_shown_with_their_origins(steadhold, tmp_path):
-    (tmp_path / "s.toml").write_text("pool_size = 3\n[retention]\nrevisions = 5\n")
+    (tmp_path / "s.toml").write_text("pool_size = 3\n[retention]\nevents_seconds = 90_000\n")
     result = steadhold(
         *("config", "show", "--origin", "--config", tmp_path / "s.toml", "--port", "9", "--no-background"),
         STEADHOLD_DATABASE_URL="postgresql://u:secret@h/d",
@@ -69,7 +69,7 @@ def test_settings_are_shown_with_their_origins(steadhold, tmp_path):
     assert shown["port"] == (9, "flag --port")
     assert shown["background"] == (False, "flag --background")
     assert shown["pool_size"] == (3, str(tmp_path / "s.toml"))
-    assert shown["retention.revisions"] == (5, str(tmp_path / "s.toml"))
+    assert shown["retention.events_seconds"] == (90_000, str(tmp_path / "s.toml"))
     assert shown["database_url"] == ("(secret)", "STEADHOLD_DATABASE_URL")
     assert shown["host"] == ("127.0.0.1", "default")
     assert "secret@" not in result.stdout

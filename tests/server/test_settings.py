@@ -15,14 +15,14 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def test_flags_win_over_environment_over_file_over_defaults(tmp_path):
     file = tmp_path / "steadhold.toml"
-    file.write_text('port = 1\nhost = "file"\npool_size = 3\nhosts = ["a", "b"]\n[retention]\nrevisions = 7\n')
+    file.write_text('port = 1\nhost = "file"\npool_size = 3\nhosts = ["a", "b"]\n[retention]\njobs_seconds = 777_777\n')
     loaded = load({"port": 3, "host": None}, {"STEADHOLD_PORT": "2", "STEADHOLD_HOST": "environment"}, file)
     assert (loaded.settings.port, loaded.settings.host, loaded.settings.pool_size) == (3, "environment", 3)
-    assert (loaded.settings.hosts, loaded.settings.retention.revisions) == (("a", "b"), 7)
+    assert (loaded.settings.hosts, loaded.settings.retention.jobs_seconds) == (("a", "b"), 777_777)
     told = {name: origin for name, _, origin in shown(loaded)}
     assert told["port"] == "flag --port"
     assert told["host"] == "STEADHOLD_HOST"
-    assert told["pool_size"] == told["retention.revisions"] == str(file)
+    assert told["pool_size"] == told["retention.jobs_seconds"] == str(file)
     assert told["unix_socket"] == "default"
 
 
@@ -50,6 +50,8 @@ def test_a_secret_comes_from_a_file_and_is_not_shown(tmp_path):
         ({"STEADHOLD_PORT": "http"}, "", ["STEADHOLD_PORT", "port", "'http'"]),
         ({"STEADHOLD_PORT": "70000"}, "", ["STEADHOLD_PORT", "65535"]),
         ({"STEADHOLD_BACKGROUND": "perhaps"}, "", ["STEADHOLD_BACKGROUND"]),
+        ({"STEADHOLD_LOCK_TIMEOUT_MS": "5001"}, "", ["lock_timeout_ms", "5000"]),
+        ({}, "[retention]\ndedupe_seconds = 864000", ["steadhold.toml", "'retention.dedupe_seconds'"]),
         ({}, "prot = 1", ["steadhold.toml", "'prot'", "Did you mean 'port'?"]),
         ({}, "[retention]\nreceipt_seconds = 1", ["Did you mean 'retention.receipts_seconds'?"]),
         ({}, "port = ", ["steadhold.toml", "TOML"]),

@@ -11,7 +11,7 @@ import click
 def settable(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command a flag for each setting, and `config`; a flag that is not given is None.
 
-    Names of groups lose their dot: `retention.revisions` is passed as `retention_revisions`.
+    Names of groups lose their dot: `retention.jobs_seconds` is passed as `retention_jobs_seconds`.
     """
     from steadhold.server.settings import describe
 

@@ -22,13 +22,7 @@ class Order:
 
 ORDERS: Final = (
     Order("receipts_seconds", ("client_retries_seconds",), "a retry must find the receipt of the first try"),
-    Order(
-        "dedupe_seconds",
-        ("events_seconds", "deliveries_seconds"),
-        "an event that is replayed must still be known where it was consumed",
-    ),
     Order("jobs_seconds", ("receipts_seconds",), "a receipt must name no job that is gone"),
-    Order("schedule_runs_seconds", ("jobs_seconds",), "a job must name no run that is gone"),
 )
 
 

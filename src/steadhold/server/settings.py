@@ -7,6 +7,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from steadhold.kit.limits import OPERATION_WAIT_SECONDS_MAX
+
+PATIENCE_MS: Final = OPERATION_WAIT_SECONDS_MAX * 1_000
 SECRET: Final = {"secret": True}
 DAY: Final = 86_400
 
@@ -14,18 +17,12 @@ Days = Annotated[int, Meta(ge=60, le=36_500 * DAY)]
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long rows are kept, in seconds or numbers. Orders between them are in `retention.py`."""
+    """How long rows are kept, in seconds; a room that comes brings its window. Orders between them: `retention.py`."""
 
     receipts_seconds: Annotated[Days, Meta(description="Receipts of operations.")] = 7 * DAY
     events_seconds: Annotated[Days, Meta(description="Event rows after their publication.")] = 3 * DAY
-    dedupe_seconds: Annotated[Days, Meta(description="Rows that keep inboxes and `apply_once` from repeats.")] = (
-        35 * DAY
-    )
-    revisions: Annotated[int, Meta(ge=1, le=1_000, description="Revisions kept of each state name and file.")] = 10
-    tombstones_seconds: Annotated[Days, Meta(description="Tombstones of state and context.")] = 30 * DAY
+    tombstones_seconds: Annotated[Days, Meta(description="Tombstones of state.")] = 30 * DAY
     jobs_seconds: Annotated[Days, Meta(description="Finished jobs with their checkpoints.")] = 30 * DAY
-    schedule_runs_seconds: Annotated[Days, Meta(description="Runs of schedules.")] = 90 * DAY
-    deliveries_seconds: Annotated[Days, Meta(description="Webhook deliveries with attempts and bodies.")] = 30 * DAY
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,13 +46,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     public_url: Annotated[str, Meta(description="Address that clients see, for links in answers; empty: relative.")] = (
         ""
     )
-    pool_size: Annotated[int, Meta(ge=1, le=1_000, description="Connections to PostgreSQL.")] = 10
+    pool_size: Annotated[int, Meta(ge=2, le=1_000, description="Connections to PostgreSQL.")] = 10
     prepared_statements: Annotated[
         int, Meta(ge=0, le=10_000, description="Prepared statements per connection; 0 behind a transaction pooler.")
     ] = 1_000
     lock_timeout_ms: Annotated[
-        int, Meta(ge=1, le=60_000, description="Milliseconds that a request waits for a row another transaction holds.")
-    ] = 5_000
+        int,
+        Meta(
+            ge=1, le=PATIENCE_MS, description="Milliseconds that a request waits for a row another transaction holds."
+        ),
+    ] = PATIENCE_MS
     player: Annotated[str, Meta(pattern="^(lockstep|single)$", description="How calls share transactions.")] = (
         "lockstep"
     )
