@@ -82,6 +82,35 @@ async def test_one_workspaces_trouble_is_not_the_others():
     assert stage.tallies.duties["jobs.sweep"]["failed"] == 1
 
 
+async def test_trouble_that_lasts_is_told_once_and_again_after_it_ended(monkeypatch):
+    def settles(_workspace, nth):
+        if nth != 4:
+            raise RuntimeError("no")
+        return 1
+
+    monkeypatch.setattr("steadhold.server.loops.pause", lambda _: 0.0)
+    stage = Stage(settles=settles)
+    told: list[int] = []
+    for _ in range(6):
+        await stage.duties.tick()
+        told.append(len(stage.alarms))
+    assert told == [1, 1, 1, 1, 2, 2]
+    assert stage.tallies.duties["jobs.sweep"]["failed"] == 5
+
+
+async def test_a_duty_that_failed_is_not_put_off_as_if_it_had_run(monkeypatch):
+    def settles(_workspace, nth):
+        if nth == 1:
+            raise RuntimeError("no")
+        return 1
+
+    monkeypatch.setattr("steadhold.server.loops.pause", lambda _: 0.0)
+    stage = Stage(Duty("jobs.sweep", call_of, every_seconds=3_600), settles=settles)
+    for _ in range(3):
+        await stage.duties.tick()
+    assert stage.played == {"acme": 2}
+
+
 async def test_a_duty_runs_no_oftener_than_it_says():
     stage = Stage(Duty("jobs.sweep", call_of, every_seconds=3_600))
     await stage.duties.tick()
@@ -133,17 +162,35 @@ def test_pauses_grow_to_a_bound_and_differ():
     assert len({pause(0) for _ in range(20)}) > 1
 
 
-async def test_a_tick_is_one_query_and_windows_are_told_once(dsn):
+async def test_a_tick_is_one_query_that_leaves_no_settings_on_its_connection(dsn):
     async with Pool(dsn, size=1) as pool:
         announcements = Announcements(pool, Retention(receipts_seconds=777_777))
-        await announcements.read()
+        said: list[str] = []
         async with pool.connection() as conn:
-            assert await conn.fetchval("select current_setting('steadhold.receipts_seconds')") == "777777"
-            said: list[str] = []
             conn.add_query_logger(lambda record: said.append(record.query))
         await announcements.read()
         await asyncio.sleep(0)  # the driver tells loggers in its next turn
-        assert said == ["select workspace, duty from steadhold.due()"]
+        begun, asked, ended = said
+        assert begun.startswith("begin read only; select ")
+        assert "set_config('steadhold.receipts_seconds', '777777', true)" in begun
+        assert (asked, ended) == ("select workspace, duty from steadhold.due()", "rollback")
+        async with pool.connection() as conn:
+            assert not await conn.fetchval("select current_setting('steadhold.receipts_seconds', true)")
+
+
+async def test_windows_reach_the_rooms_whichever_connection_asks(dsn, database, workspace):
+    with database.connect() as conn:
+        conn.execute(
+            "insert into steadhold.receipts (workspace, key, abandoned, kind, scope, scoped, subject, status, body,"
+            " content_type, headers, committed_at)"
+            " values (%s, 'old', false, '', '', '', '', 200, '', '', '', steadhold.clock() - interval '2 days')",
+            (workspace,),
+        )
+    async with Pool(dsn, size=1) as pool:
+        due = (workspace, "operations.purge")
+        assert due not in await Announcements(pool, Retention()).read()
+        assert due in await Announcements(pool, Retention(receipts_seconds=86_400)).read()
+        assert due not in await Announcements(pool, Retention()).read()
 
 
 @pytest.mark.parametrize("settings", ["lockstep"], indirect=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
-from weakref import WeakSet
 
 import msgspec
 
@@ -62,14 +62,15 @@ async def forever(
 
 
 class Duties:
-    """What is due, done."""
+    """What is due, done. What fails waits longer each time, and is told once until it goes well again."""
 
     def __init__(
         self, duties: Iterable[Duty], *, due: Due, play: Play, hub: Hub, tallies: Tallies, alarm: Alarm
     ) -> None:
         self._duties = {duty.name: duty for duty in duties}
         self._due, self._play, self._hub, self._tallies, self._alarm = due, play, hub, tallies, alarm
-        self._ran: dict[tuple[str, str], float] = {}
+        self._not_before: dict[tuple[str, str], float] = {}
+        self._failures: Counter[tuple[str, str]] = Counter()
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
     async def tick(self) -> None:
@@ -82,19 +83,18 @@ class Duties:
 
     async def _run(self, workspace: str, duty: Duty, now: float) -> None:
         key = (workspace, duty.name)
-        if now - self._ran.get(key, float("-inf")) < duty.every_seconds:
+        if now < self._not_before.get(key, now):
             return
         async with self._at_once:
             try:
                 settled = await self._rounds(workspace, duty)
             except Exception as error:  # noqa: BLE001 - one workspace's trouble is not the others'
-                self._tallies.duty(duty.name, "failed")
-                self._alarm(error, {"duty": duty.name, "workspace": workspace})
-                self._ran[key] = now + random.uniform(1, 5)  # noqa: S311 - spreads load
+                self._failed(key, error, now)
                 return
+        self._failures.pop(key, None)
         self._tallies.duty(duty.name, "settled", settled)
         if duty.every_seconds:
-            self._ran[key] = now
+            self._not_before[key] = now + duty.every_seconds
         if settled:
             for topic in duty.touches:
                 self._hub.touch((workspace, *topic))
@@ -108,29 +108,36 @@ class Duties:
                 break
         return total
 
+    def _failed(self, key: tuple[str, str], error: Exception, now: float) -> None:
+        workspace, duty = key
+        self._tallies.duty(duty, "failed")
+        if not self._failures[key]:
+            self._alarm(error, {"duty": duty, "workspace": workspace})
+        self._failures[key] += 1
+        self._not_before[key] = now + pause(self._failures[key])
+
     def _forget(self, now: float) -> None:
-        if len(self._ran) > 10_000:
-            self._ran = {key: ran for key, ran in self._ran.items() if now - ran < self._duties[key[1]].every_seconds}
+        if len(self._not_before) > 10_000:
+            self._not_before = {key: at for key, at in self._not_before.items() if now < at}
 
 
 class Announcements:
     """What the database says is due, over all workspaces and rooms, in one query.
 
-    A connection is told the retention windows once; the rooms' functions read them there.
+    The rooms' functions read the retention windows as settings of that transaction: behind a pooler the
+    connection is somebody else's afterwards.
     """
 
     def __init__(self, pool: Pool, retention: Retention) -> None:
         windows = msgspec.structs.asdict(retention)
-        self._tell = "select " + ", ".join(
-            f"set_config('steadhold.{name}', '{n}', false)" for name, n in windows.items()
-        )
+        told = ", ".join(f"set_config('steadhold.{name}', '{n}', true)" for name, n in windows.items())
+        self._begin = f"begin read only; select {told}"
         self._pool = pool
-        self._told: WeakSet[Any] = WeakSet()
 
     async def read(self) -> list[tuple[str, str]]:
         """Answer workspaces and the names of duties due there."""
         async with self._pool.connection() as conn:
-            if conn not in self._told:
-                await conn.execute(self._tell)
-                self._told.add(conn)
-            return [(row["workspace"], row["duty"]) for row in await conn.fetch(DUE)]
+            await conn.execute(self._begin)
+            due = await conn.fetch(DUE)
+            await conn.execute("rollback")
+        return [(row["workspace"], row["duty"]) for row in due]
