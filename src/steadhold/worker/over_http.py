@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final, TypeVar, assert_never
 
 import msgspec
+from msgspec.structs import asdict
 
 from steadhold import AsyncClient, Problem, SteadholdError
 from steadhold.jobs.model import Complete, ConfirmCancel, Fail, Release, Said, Settlement, Wait
