@@ -29,7 +29,7 @@ $(READY): requirements.lock pyproject.toml tools/bootstrap.py
 	@touch $@
 
 demo: setup ## run a durable job over a folder, with a kill half way (FOLDER=… to choose)
-	@$(BIN)/python examples/folder_report/demo.py $(FOLDER)
+	@$(BIN)/python examples/folder_report/demo.py $(if $(FOLDER),"$(FOLDER)")
 
 fmt: setup ## format the code, and write openapi.json anew
 	$(BIN)/ruff check --quiet --fix --exit-zero
