@@ -73,12 +73,45 @@ def test_kept_revisions_are_readable_and_older_ones_are_gone(conn, workspace):
     assert [kept.revision for kept in state.revisions(conn, workspace, "n", 2**60, 100)] == list(range(15, 5, -1))
 
 
+def kept(conn, workspace):
+    return [one.revision for one in state.revisions(conn, workspace, "n", 2**60, 100)]
+
+
+def test_as_many_are_kept_after_numbers_jumped(database, workspace):
+    """Restored or failed over: numbers go on far above, and what was kept before leaves as it would have."""
+    with database.connect() as conn, conn.transaction(force_rollback=True):
+        conn.execute("update steadhold.workspaces set revisions_kept = 3 where workspace = %s", [workspace])
+        put(conn, workspace, "n")
+        for revision in range(1, 5):
+            put(conn, workspace, "n", b"1", revision)
+        base = conn.execute("update steadhold.house set incarnation = 1 returning incarnation << 32").fetchone()[0]
+        seen = [kept(conn, workspace)]
+        for revision in (5, base + 1, base + 2, base + 3, base + 4):
+            put(conn, workspace, "n", b"1", revision)
+            seen.append([kept_one - base if kept_one > base else -kept_one for kept_one in kept(conn, workspace)])
+    assert seen == [[5, 4, 3], [1, -5, -4], [2, 1, -5], [3, 2, 1], [4, 3, 2], [5, 4, 3]]
+
+
+@pytest.mark.parametrize("jumped", [False, True])
+def test_what_is_kept_no_more_leaves_with_the_next_write(database, workspace, jumped):
+    """Also where a workspace keeps fewer from now on, and where numbers jumped since."""
+    with database.connect() as conn, conn.transaction(force_rollback=True):
+        put(conn, workspace, "n")
+        for revision in range(1, 15):
+            put(conn, workspace, "n", b"1", revision)
+        conn.execute("update steadhold.workspaces set revisions_kept = 2 where workspace = %s", [workspace])
+        if jumped:
+            conn.execute("update steadhold.house set incarnation = 1")
+        after = put(conn, workspace, "n", b"1", 15).revision
+        assert kept(conn, workspace) == [after, 15]
+
+
 def test_a_deletion_is_a_revision_without_bytes(conn, workspace):
     """The list of kept revisions shows it, and reading it finds nothing."""
     put(conn, workspace, "n")
     state.delete(conn, workspace, "n", 1)
-    kept = state.revisions(conn, workspace, "n", 9, 9)
-    assert [(one.revision, one.deleted) for one in kept] == [(2, True), (1, False)]
+    found = state.revisions(conn, workspace, "n", 9, 9)
+    assert [(one.revision, one.deleted) for one in found] == [(2, True), (1, False)]
     assert state.get_revision(conn, workspace, "n", 2) == Missing(2)
     assert state.get_revision(conn, workspace, "n", 1).body == b"1"
 

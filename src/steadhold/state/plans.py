@@ -153,12 +153,6 @@ def batch(workspace: str, items: Sequence[Put | Get], fences_held: Sequence[Fenc
 
 
 @operation
-def prune(workspace: str, after: str, limit: int) -> Plan[None]:
-    """Take away revisions beyond those kept, for the next `limit` names behind `after`."""
-    yield from rows(SQL.prune, workspace=workspace, after=after, limit=limit)
-
-
-@operation
 def bury(workspace: str, seconds: float, limit: int) -> Plan[int]:
     """Remove tombstones older than `seconds`, at most `limit`, and raise the floor of revisions above them."""
     old = yield from rows(SQL.old_tombstones, workspace=workspace, seconds=seconds, limit=limit)

@@ -1,7 +1,7 @@
 -- name: write
 -- rank: names by name
 -- One writer wins per expected revision, and every loser learns what the name holds now. A null
--- `expected` creates, a null `body` deletes. The oldest kept revision leaves in the same breath.
+-- `expected` creates, a null `body` deletes. What is not kept any more leaves in the same breath.
 with i as (
   select * from unnest(:name::text[], :expected::bigint[], :body::bytea[], :digest::bytea[])
     with ordinality as i(name, expected, body, digest, n)
@@ -60,13 +60,24 @@ with i as (
   insert into steadhold.state_revisions (workspace, name, revision, body, digest, written_at)
   select :workspace::text, w.name, done.revision, w.body, w.digest, done.changed_at
   from done join winner w on w.name = done.name
-), pruned as (
-  delete from steadhold.state_revisions r where r.ctid = any(array(  -- found one by one: a join may read all of them
-    select (
-      select o.ctid from steadhold.state_revisions o
+), edge as (  -- the newest revision that is not kept: counted only where numbers have just jumped
+  select done.name, done.revision & 4294967295 <= revisions_kept as jumped,
+    case when done.revision & 4294967295 > revisions_kept then done.revision - revisions_kept else (
+      select o.revision from steadhold.state_revisions o
       where o.workspace = :workspace::text and o.name = done.name
-        and o.revision = done.revision - (select revisions_kept from settings)
-    ) from done)) and r.workspace = :workspace::text
+      order by o.revision desc offset revisions_kept - 1 limit 1) end as newest
+  from done cross join settings
+), pruned as (  -- mostly it is the only one; others lie below it where more were kept before
+  delete from steadhold.state_revisions r where r.ctid = any(array(  -- found one by one: a join may read all of them
+    select o.ctid from edge cross join lateral (
+      select o.ctid from steadhold.state_revisions o
+      where o.workspace = :workspace::text and o.name = edge.name and o.revision <= edge.newest
+        and o.revision >= case when edge.jumped or exists (
+            select from steadhold.state_revisions l
+            where l.workspace = :workspace::text and l.name = edge.name and l.revision = edge.newest - 1
+          ) then 1 else edge.newest end
+      offset 0
+    ) o)) and r.workspace = :workspace::text
 )
 select i.n, done.name is not null and j.n = i.n as won,
   coalesce(done.revision, held.revision) as revision, done.changed_at,
@@ -137,26 +148,6 @@ select r.revision, coalesce(octet_length(r.body), 0), r.digest, r.written_at, r.
 from steadhold.state_revisions r
 where r.workspace = :workspace::text and r.name = :name::text and r.revision < :before::bigint
 order by r.revision desc limit :limit::bigint
-
--- name: prune
--- rank: names
--- Take away what is beyond the kept revisions of a name; jumps of the incarnation leave such rows.
-with ranked as (
-  select r.name, r.revision,
-    row_number() over (partition by r.name order by r.revision desc) as nth
-  from steadhold.state_revisions r
-  where r.workspace = :workspace::text and r.name > :after::text
-    and r.name <= (
-      select max(page.name) from (
-        select s.name from steadhold.state s
-        where s.workspace = :workspace::text and s.name > :after::text
-        order by s.name limit :limit::bigint
-      ) page
-    )
-)
-delete from steadhold.state_revisions r using ranked, steadhold.workspaces w
-where w.workspace = :workspace::text and r.workspace = :workspace::text
-  and r.name = ranked.name and r.revision = ranked.revision and ranked.nth > w.revisions_kept
 
 -- name: old_tombstones
 -- rank: names
