@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from steadhold import jobs
-from steadhold.worker import LeaseLost
+from steadhold.worker import Done, LeaseLost
 
 
 async def test_a_job_is_given_exactly_its_input_and_keeps_exactly_its_result(yard):
@@ -25,6 +25,19 @@ async def test_a_job_is_given_exactly_its_input_and_keeps_exactly_its_result(yar
         await probe.seen("job.settled", job_id=id, state="completed")
     assert given == [{"n": 12345678901234567890, "x": Decimal("0.10")}]
     assert await yard.result(id) == b"[12345678901234567891,0.10]"
+
+
+async def test_how_much_was_covered_is_kept(yard):
+    worker = yard.worker()
+
+    @worker.job("t")
+    async def handler(ctx, input):
+        return Done([1], coverage=jobs.Coverage("partial", expected=3, covered=1))
+
+    id = await yard.submit()
+    async with yard.working(worker) as probe:
+        await probe.seen("job.settled", job_id=id, state="completed")
+    assert (await yard.look(id)).coverage == b'{"state":"partial","expected":3,"covered":1}'
 
 
 async def test_raw_handlers_are_given_the_bytes(yard):
