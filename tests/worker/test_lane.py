@@ -11,7 +11,7 @@ from steadhold.jobs.model import Complete, Release
 from steadhold.worker import held as helds
 from steadhold.worker.attempt import Attempt, Outside
 from steadhold.worker.door import DoorShut
-from steadhold.worker.held import Held, believed
+from steadhold.worker.held import Held, Leases, believed
 from steadhold.worker.verdicts import LeaseLost
 from tests.worker.bench import NOW, Bench, claimed
 
