@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from steadhold.db.pool import Pool
 from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Busy, OutcomeUnknown, Single
 from tests.play import toy
@@ -16,6 +17,7 @@ class Recorder:
 
     def __init__(self, pool, log, *, break_commit=False):
         self.pool, self.log, self.break_commit = pool, log, break_commit
+        self.size = pool.size
 
     async def take(self):
         return Recorded(await self.pool.take(), self)
@@ -123,6 +125,48 @@ async def test_a_strangers_lock_delays_only_who_needs_it(pool, counters, workspa
     outcomes = await asyncio.gather(*waiting)
     assert sorted(map(str, outcomes)) == ["Lost(current=2)"] * 4 + ["Swapped(revision=2)"]
     assert player.stats["waited for a stranger"] < 5 + 1
+
+
+def swapping(workspace, name):
+    return toy.swap.call(workspace, name, 1)
+
+
+@pytest.mark.parametrize("call", [swapping, toy.refused_after_write.call], ids=["together", "single"])
+async def test_strangers_locks_never_take_all_connections(dsn, counters, workspace, database, call):
+    """Eight names of one workspace are held by somebody else; another workspace has its turn all the while."""
+    names, other = [f"n{k}" for k in range(8)], database.new_workspace()
+    counters(*names)
+    with database.connect() as conn:
+        conn.execute("insert into toy.counters values (%s, 'n', 1)", (other,))
+    async with Pool(dsn, size=6) as pool, asyncio.timeout(60):
+        player = Lockstep(pool, patience_ms=120_000)
+        with database.connect() as stranger, stranger.transaction():
+            stranger.execute("select * from toy.counters where workspace = %s for update", (workspace,))
+            stuck = [asyncio.ensure_future(player.play(call(workspace, name))) for name in names]
+            while player.stats["waited for a stranger"] < 8:
+                await asyncio.sleep(0)
+            assert await player.play(toy.swap.call(other, "n", 1)) == toy.Swapped(2)
+            assert await player.play(toy.refused_after_write.call(other, "n")) == toy.Lost(0)
+            assert not any(task.done() for task in stuck)
+        await asyncio.gather(*stuck)
+        await player.close()
+    assert player.lanes == {}, "whoever has been answered is remembered"
+
+
+async def test_who_finds_no_connection_to_wait_on_is_told_what_is_held(dsn, counters, workspace, database):
+    """Patience is for all of the waiting, in memory or on a connection."""
+    names = [f"n{k}" for k in range(4)]
+    counters(*names)
+    async with Pool(dsn, size=2) as pool, asyncio.timeout(60):
+        player = Lockstep(pool, patience_ms=300)
+        with database.connect() as stranger, stranger.transaction():
+            stranger.execute("select * from toy.counters where workspace = %s for update", (workspace,))
+            outcomes = await asyncio.gather(
+                *[player.play(swapping(workspace, n)) for n in names], return_exceptions=True
+            )
+        await player.close()
+    assert [(type(outcome), outcome.at) for outcome in outcomes] == [(Busy, "toy.swap")] * 4
+    assert player.lanes == {}
 
 
 async def test_two_flushers_over_uneven_plans_never_deadlock(pool, counters, workspace, database):

@@ -35,7 +35,7 @@ HURRY_MS: Final = 100
 class Lane:
     """One workspace: who waits for the next flush, and who waits behind a stranger's lock."""
 
-    __slots__ = ("flushers", "parked", "queued", "ready", "stuck", "workspace")
+    __slots__ = ("apart", "flushers", "parked", "queued", "ready", "stuck", "workspace")
 
     def __init__(self, workspace: str) -> None:
         self.workspace = workspace
@@ -43,7 +43,13 @@ class Lane:
         self.stuck: Counter[str] = Counter()
         self.parked: deque[Entry[Any]] = deque()
         self.flushers = 0
+        self.apart = 0
         self.queued = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody waits here, and nothing is under way."""
+        return not (self.calls or self.flushers or self.queued or self.apart or self.stuck)
 
     @property
     def calls(self) -> int:
@@ -64,7 +70,8 @@ class Lockstep:
     """Plays calls in group commits, and alone where one may not share or its group failed.
 
     No timer waits for a batch to fill: a flush takes what is there. `stats` counts flushes, calls and
-    the causes of playing alone.
+    the causes of playing alone. Of the pool's connections at most a third ever wait for locks of strangers; who
+    finds none of those free waits in memory, and no longer in all than `patience_ms`.
     """
 
     def __init__(
@@ -72,7 +79,6 @@ class Lockstep:
         pool: Pool,
         *,
         flushers: int = 2,
-        alone: int = 8,
         hurry_ms: int = HURRY_MS,
         patience_ms: int = PATIENCE_MS,
         queue_calls_max: int = QUEUE_CALLS_MAX,
@@ -80,9 +86,9 @@ class Lockstep:
         self.pool, self.hurry_ms, self.patience_ms = pool, hurry_ms, patience_ms
         self.queue_calls_max = queue_calls_max
         self.hurried = Single(pool, lock_timeout_ms=hurry_ms)
-        self.patient = Single(pool, lock_timeout_ms=patience_ms)
-        self.alone = asyncio.Semaphore(alone)
-        self.waiting_for_strangers = asyncio.Semaphore(alone)
+        share = max(1, pool.size // 3)
+        self.alone = asyncio.Semaphore(share)
+        self.waiting_for_strangers = asyncio.Semaphore(share)
         self.idle_flushers = flushers
         self.lanes: dict[str, Lane] = {}
         self.turns: deque[Lane] = deque()
@@ -96,7 +102,7 @@ class Lockstep:
         `OutcomeUnknown` (the connection broke at COMMIT). A caller who is cancelled disturbs nobody.
         """
         if call.single:
-            return await self.patient.play(call)
+            return await self._play_single(call)
         lane = self.lanes.get(call.workspace) or self.lanes.setdefault(call.workspace, Lane(call.workspace))
         if lane.calls >= self.queue_calls_max:
             self.stats["refused queue_full"] += 1
@@ -109,6 +115,33 @@ class Lockstep:
         """Wait until everybody has been answered."""
         while self.tasks:
             await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    async def _play_single(self, call: Call[T]) -> T:
+        arrived = asyncio.get_running_loop().time()
+        try:
+            return await self.hurried.play(call)
+        except Busy as busy:
+            self.stats["waited for a stranger"] += 1
+            return await self._patiently(call, arrived, busy)
+
+    async def _patiently(self, call: Call[T], arrived: float, busy: Busy) -> T:
+        """Play on one of the connections that may wait for strangers, for what is left of the caller's patience."""
+        clock = asyncio.get_running_loop()
+        until = arrived + self.patience_ms / 1_000
+        try:
+            async with asyncio.timeout_at(until):
+                await self.waiting_for_strangers.acquire()
+        except TimeoutError:
+            raise busy from None
+        try:
+            left = max(1, round((until - clock.time()) * 1_000))
+            return await Single(self.pool, lock_timeout_ms=left).play(call)
+        finally:
+            self.waiting_for_strangers.release()
+
+    def _leave(self, lane: Lane) -> None:
+        if lane.idle:
+            self.lanes.pop(lane.workspace, None)
 
     def _place(self, lane: Lane, entry: Entry[Any]) -> None:
         if entry.call.subject and lane.stuck[entry.call.subject]:
@@ -143,8 +176,7 @@ class Lockstep:
                 finally:
                     lane.flushers -= 1
                     self._give_turn(lane)
-                    if not lane.calls and not lane.flushers and not lane.stuck:
-                        self.lanes.pop(lane.workspace, None)
+                    self._leave(lane)
         finally:
             self.idle_flushers += 1
 
@@ -188,43 +220,46 @@ class Lockstep:
         state = getattr(error, "sqlstate", None) or type(error).__name__
         self.stats[f"fallback {state}"] += 1
         suspects = set(flush.suspects or entries)
+        at = next((entry.step.sql.name for entry in suspects if entry.step), None)
         for entry in entries:
             entry.forget()
         lane.ready.extendleft(entry for entry in reversed(entries) if entry not in suspects)
         self._give_turn(lane)
         for entry in suspects:
             if len(suspects) == 1 and state in (LOCK_TIMEOUT, DEADLOCK):
-                self._be_patient(lane, entry)
+                self._be_patient(lane, entry, Busy(at or entry.call.name))
             else:
+                lane.apart += 1
                 self._spawn(self._hurry(lane, entry))
 
     async def _hurry(self, lane: Lane, entry: Entry[Any]) -> None:
         """Play one call alone; if a stranger holds what it needs, it has to wait."""
         self.stats["alone"] += 1
-        async with self.alone:
-            try:
+        try:
+            async with self.alone:
                 entry.outcome = await self.hurried.play(entry.call)
-            except Busy:
-                self._be_patient(lane, entry)
-            except Exception as error:  # noqa: BLE001 - it is the caller's
-                entry.fail(error)
-            else:
-                entry.settle()
+            entry.settle()
+        except Busy as busy:
+            self._be_patient(lane, entry, busy)
+        except Exception as error:  # noqa: BLE001 - it is the caller's
+            entry.fail(error)
+        finally:
+            lane.apart -= 1
+            self._leave(lane)
 
-    def _be_patient(self, lane: Lane, entry: Entry[Any]) -> None:
+    def _be_patient(self, lane: Lane, entry: Entry[Any], busy: Busy) -> None:
         """One call about a subject waits for a stranger's lock on a connection; the others wait in memory."""
         subject = entry.call.subject
         if subject and lane.stuck[subject]:
             lane.parked.append(entry)
             return
         lane.stuck[subject] += 1
-        self._spawn(self._wait_for_stranger(lane, entry))
+        self._spawn(self._wait_for_stranger(lane, entry, busy))
 
-    async def _wait_for_stranger(self, lane: Lane, entry: Entry[Any]) -> None:
+    async def _wait_for_stranger(self, lane: Lane, entry: Entry[Any], busy: Busy) -> None:
         self.stats["waited for a stranger"] += 1
         try:
-            async with self.waiting_for_strangers:
-                entry.outcome = await self.patient.play(entry.call)
+            entry.outcome = await self._patiently(entry.call, entry.arrived, busy)
             entry.settle()
         except Exception as error:  # noqa: BLE001 - it is the caller's
             entry.fail(error)
@@ -240,3 +275,4 @@ class Lockstep:
                 entry.fail(Busy(f"whatever waits for {subject}"))
             else:
                 self._place(lane, entry)
+        self._leave(lane)

@@ -53,6 +53,11 @@ class Unavailable(Exception):
 class Pool(Protocol):
     """Where connections come from: `steadhold.db.pool.Pool` is one."""
 
+    @property
+    def size(self) -> int:
+        """How many there are at most."""
+        ...
+
     async def take(self) -> Any:
         """Wait for a connection."""
         ...
