@@ -7,9 +7,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from steadhold.kit.limits import OPERATION_WAIT_SECONDS_MAX
+from steadhold.play.single import PATIENCE_MS
 
-PATIENCE_MS: Final = OPERATION_WAIT_SECONDS_MAX * 1_000
 SECRET: Final = {"secret": True}
 DAY: Final = 86_400
 
