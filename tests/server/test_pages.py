@@ -34,8 +34,18 @@ async def test_alive_and_ready(ask, app):
     assert (stopping.status, stopping.json["checks"]) == (503, {"server": "stopping"})
 
 
+async def test_a_server_whose_connections_are_all_taken_is_busy_and_ready(ask, app):
+    pool = app.engine.pool
+    taken = [await pool.take() for _ in range(pool.size)]
+    try:
+        assert (await ask("GET", "/readyz")).status == 200
+    finally:
+        for conn in taken:
+            pool.give(conn)
+
+
 async def test_not_ready_says_what_is_wrong_and_nothing_of_the_inside(ask, app):
-    await app.engine.pool.close()
+    await app.engine.health.pool.close()
     got = await ask("GET", "/readyz")
     assert got.status == 503
     assert got.json["checks"] == {"database": "PostgreSQL does not answer, or cannot be used."}
@@ -48,7 +58,18 @@ async def test_capabilities_show_limits_windows_orders_and_the_incarnation(ask):
     assert told["retention"]["receipts_seconds"] == 7 * 86_400
     assert {order["longer"] for order in told["retention"]["orders"]} >= {"receipts_seconds", "jobs_seconds"}
     assert isinstance(told["incarnation"], int)
-    assert {"jobs", "operations", "state"} <= set(told["rooms"])
+
+
+async def test_capabilities_show_only_what_is_here(ask, app, workspace, database):
+    told = (await ask("GET", "/v1/capabilities")).json
+    assert told["rooms"] == ["access", "jobs", "operations", "state"]
+    assert told["waits"] == ["timer", "signal", "job"]
+    assert told.keys() == {"name", "version", "api_versions", "rooms", "limits", "retention", "incarnation", "waits"}
+    windows = told["retention"].keys() - {"orders", "client_retries_seconds"}
+    assert windows == set(rooms.WINDOWS.values()), "each window is kept by a room"
+    with database.connect() as conn:
+        asked = "select revisions_kept from steadhold.workspaces where workspace = %s"
+        assert conn.execute(asked, (workspace,)).fetchone() == (told["limits"]["revisions_kept"],)
 
 
 async def test_every_page_is_served_as_html_and_as_markdown(ask):

@@ -55,7 +55,9 @@ class App:
                 parts = running(self.settings, routes=self._routes, duties=self._duties)
                 engine = await self._stack.enter_async_context(parts)
                 described = msgspec.json.encode(openapi.document(self._routes, version=VERSION))
-                self._pages = Pages(self.settings, engine.health, engine.tallies, engine.hub, described)
+                self._pages = Pages(
+                    self.settings, engine.health, engine.tallies, engine.hub, engine.pool.house, described
+                )
                 self.engine = engine
             return self.engine
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from steadhold.db.pool import Pool
+from steadhold.db.house import House
 from steadhold.kit import limits
 from steadhold.server import rooms
 from steadhold.server.retention import ORDERS, RETRIES_SECONDS
@@ -16,21 +16,16 @@ from steadhold.server.settings import Retention, Settings
 VERSION: Final = metadata.version("steadhold")
 
 
-def capabilities(settings: Settings, pool: Pool) -> dict[str, Any]:
+def capabilities(settings: Settings, house: House | None) -> dict[str, Any]:
     """Versions, limits, windows and orders of retention, the incarnation, and what each room adds."""
-    house = pool.house.house
     return {
         "name": "steadhold",
         "version": VERSION,
         "api_versions": ["v1"],
-        "rooms": sorted({route.path.split("/")[2].partition(":")[0] for route in rooms.routes()}),
+        "rooms": rooms.with_doors(),
         "limits": limits.ALL,
         "retention": _retention(settings.retention),
         "incarnation": None if house is None else house.incarnation,
-        "inbox_epochs": "rotate_with_incarnation",
-        "allowed_ports": [],
-        "waits": [],
-        "item_kinds": [],
         **rooms.facts(),
     }
 

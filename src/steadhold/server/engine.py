@@ -83,7 +83,8 @@ async def running(
         await stack.enter_async_context(pool)
         async with pool.connection():
             pass  # a database that cannot be used is told now, and not by the first request
-        engine = _built(settings, dsn, pool, routes)
+        health = Pool(dsn, size=1, init=pool.house.check, statements=0, application_name="steadhold health")
+        engine = _built(settings, dsn, pool, Health(await stack.enter_async_context(health)), routes)
         if isinstance(engine.player, Lockstep):
             stack.push_async_callback(_drained, engine.player, pool)
         hints = Hints(pool, dsn, engine.hub)
@@ -101,7 +102,7 @@ async def _embedded(stack: AsyncExitStack, settings: Settings) -> str:
     return postgres.dsn
 
 
-def _built(settings: Settings, dsn: str, pool: Pool, routes: Iterable[Route] | None) -> Engine:
+def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Iterable[Route] | None) -> Engine:
     single = Single(pool, lock_timeout_ms=settings.lock_timeout_ms)
     flushers = max(2, settings.pool_size - SINGLES_MIN)
     lockstep = Lockstep(pool, flushers=flushers, patience_ms=settings.lock_timeout_ms)
@@ -123,7 +124,7 @@ def _built(settings: Settings, dsn: str, pool: Pool, routes: Iterable[Route] | N
         base=settings.public_url.rstrip("/"),
     )
     doors = Doors(rooms.routes(settings.retention) if routes is None else routes, above, hub=hub, flights=flights)
-    engine = Engine(dsn, pool, player, keyring, doors, hub, flights, Health(pool), tallies)
+    engine = Engine(dsn, pool, player, keyring, doors, hub, flights, health, tallies)
     tallies.gauges = functools.partial(_gauges, engine)
     tallies.player = getattr(player, "stats", {})
     return engine

@@ -18,7 +18,10 @@ FRESH_SECONDS: Final = 1.0
 
 @dataclass(slots=True)
 class Health:
-    """Checks the database, its schema and its clock."""
+    """Checks the database, its schema and its clock, on a connection that nobody else uses.
+
+    So a server whose connections are all taken is busy, and ready; one more server would have to wait as well.
+    """
 
     pool: Pool
     _checks: dict[str, str] = field(default_factory=dict[str, str])

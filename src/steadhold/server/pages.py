@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from steadhold.db.house import Watch
 from steadhold.server import guides
 from steadhold.server.capabilities import capabilities
 from steadhold.server.health import Health
@@ -37,6 +38,7 @@ class Pages:
     health: Health
     tallies: Tallies
     hub: Hub
+    house: Watch
     openapi: bytes
 
     async def answer(self, method: str, path: str, headers: Mapping[bytes, bytes], root: str) -> Answer:
@@ -51,7 +53,7 @@ class Pages:
             case "/metrics":
                 return Reply(200, self.tallies.text(), METRICS_TYPE)
             case "/v1/capabilities":
-                return Reply(200, msgspec.json.encode(capabilities(self.settings, self.health.pool)))
+                return Reply(200, msgspec.json.encode(capabilities(self.settings, self.house.house)))
             case "/openapi.json":
                 return Reply(200, self.openapi)
             case "/llms.txt":

@@ -32,6 +32,11 @@ def rooms() -> tuple[str, ...]:
     return tuple(sorted(found.name for found in pkgutil.iter_modules(steadhold.__path__) if found.ispkg))
 
 
+def with_doors() -> tuple[str, ...]:
+    """The rooms that can be spoken to over HTTP."""
+    return tuple(module.__name__.split(".")[1] for module in _modules("routes"))
+
+
 def routes(retention: Retention | None = None) -> tuple[Route, ...]:
     """The doors of all rooms, under these windows (None: the usual ones)."""
     return tuple(_windowed("routes", "routes", retention or Retention()))
