@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold import jobs
+from steadhold import access, jobs
 from steadhold.jobs import Complete, Configuration, Fail, Release
 from steadhold.kit.ids import new_id
 from steadhold.kit.outcome import Missing
@@ -32,6 +32,24 @@ def test_a_retry_keeps_what_the_job_was_given(desk):
     assert desk.checkpoint(claimed.id, claimed.fence, "one", b"1").again
     assert isinstance(desk.checkpoint(claimed.id, claimed.fence, "one", b"2"), jobs.CheckpointConflict)
     assert desk.retry(NOBODY, new_id()) == Missing()
+
+
+def test_a_retry_needs_what_any_job_needs(desk, database, workspace):
+    ended = []
+    for type in ("t", "u", "u"):
+        job = desk.running(type)
+        desk.said(job, Fail("x", klass="permanent"))
+        ended.append(job.id)
+    with database.connect() as owner:
+        owner.execute(
+            "insert into steadhold.entitlements (workspace, revision, job_types, jobs_queued_max, changed_at)"
+            " values (%s, 1, '{u}', 1, steadhold.clock())",
+            [workspace],
+        )
+    assert desk.retry(ended[0], new_id()) == access.NotEntitled("jobs of type t")
+    first, second = desk.retry_all(jobs.Filter(type="u"), 2, [new_id(), new_id()]).outcomes
+    assert (first.retry_of, second) == (ended[1], access.QueueFull(1, 1))
+    assert desk.retry(ended[2], new_id()) == access.QueueFull(1, 1)
 
 
 def test_cancelling_what_nobody_runs(desk):

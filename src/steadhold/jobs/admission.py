@@ -67,7 +67,7 @@ def submit_batch(workspace: str, jobs: Sequence[Submission]) -> Plan[list[Submit
 @operation
 def submit_all(workspace: str, jobs: Sequence[Submission]) -> Plan[list[SubmitOutcome]]:
     """Admit many jobs, one answer each; what is refused of one changes nothing about the others."""
-    terms = yield from _terms(workspace, {job.type for job in jobs})
+    terms = yield from terms_of(workspace, {job.type for job in jobs})
     answers: dict[int, SubmitOutcome] = {}
     left: dict[int, dict[str, Any]] = {}
     for n, job in enumerate(jobs):
@@ -91,18 +91,27 @@ def submit_all(workspace: str, jobs: Sequence[Submission]) -> Plan[list[SubmitOu
     return [answers[n] for n in range(len(jobs))]
 
 
-def _terms(workspace: str, types: Iterable[str]) -> Plan[dict[str, Terms]]:
+def terms_of(workspace: str, types: Iterable[str]) -> Plan[dict[str, Terms]]:
+    """What each type is held to now."""
     wanted = sorted(types)
     hands = yield from each(SQL.admission, [{"workspace": workspace, "type": type} for type in wanted])
     return {type: Terms(*hand[0]) for type, hand in zip(wanted, hands, strict=True)}
 
 
 def _fault(job: Submission, terms: Terms, more: int) -> NotEntitled | InvalidInput | QueueFull | None:
-    if not terms.entitled:
-        return NotEntitled(f"job type {job.type}")
+    refused = not_entitled(job.type, terms, more)
+    if isinstance(refused, NotEntitled):
+        return refused
     schema = verdicts.configuration(terms.body).input_schema
     if schema is not None and job.input is not None and (faults := input_faults(schema, job.input)):
         return InvalidInput(faults)
+    return refused
+
+
+def not_entitled(type: str, terms: Terms, more: int = 0) -> NotEntitled | QueueFull | None:
+    """Whether the workspace may have one job more of a type, `more` being queued beside those that were counted."""
+    if not terms.entitled:
+        return NotEntitled(f"jobs of type {type}")
     if terms.queued_max is not None and (terms.depth or 0) + more >= terms.queued_max:
         return QueueFull((terms.depth or 0) + more, terms.queued_max)
     return None

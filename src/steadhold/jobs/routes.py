@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from steadhold.jobs import doors, gives, takes, workdoors
-from steadhold.kit import limits
 from steadhold.web.ask import Route
 
 READ: Final = "jobs:read"
@@ -13,6 +12,7 @@ SUBMIT: Final = "jobs:submit"
 WORK: Final = "jobs:work"
 STEER: Final = "jobs:steer"
 CONFIGURE: Final = "jobs:configure"
+READMITTED: Final = ("key_conflict", "not_entitled", "queue_full")
 SUBMITTED: Final = ("key_conflict", "not_entitled", "invalid_input", "queue_full", "reserved_key", "two_sources")
 SETTLED: Final = (
     "stale_fence", "job_ended", "condition_false", "condition_inexact", "evidence_required", "stale_evidence",
@@ -20,7 +20,6 @@ SETTLED: Final = (
     "two_sources",
 )  # fmt: skip
 MATCH: Final = ("condition_false", "condition_inexact")
-BATCH_BYTES_MAX: Final = limits.BODY_BYTES_MAX
 
 
 def _post(
@@ -86,13 +85,13 @@ ROUTES: Final = (
     _post("/v1/jobs/{id:uuid}/cancel", workdoors.cancel, STEER, "Cancel a job", takes.CancelBody, gives.CancelReply,
           receipt="optional", match=True),
     _post("/v1/jobs/{id:uuid}/retry", workdoors.retry, STEER, "Admit an ended job anew", takes.AgainBody,
-          gives.JobReply, ("job_not_ended", "key_conflict"), receipt="required", status=202, match=True),
+          gives.JobReply, ("job_not_ended", *READMITTED), receipt="required", status=202, match=True),
     _post("/v1/jobs/{id:uuid}/signal", workdoors.signal, STEER, "Tell a job something", takes.SignalBody,
           gives.SignalReply, ("signals_full", "job_ended"), receipt="required", status=202, match=True),
     _post("/v1/jobs:cancel", workdoors.cancel_all, STEER, "Cancel what a filter means", takes.BulkBody, gives.BulkReply,
           ("count_changed", "filter_too_wide"), receipt="optional"),
     _post("/v1/jobs:retry", workdoors.retry_all, STEER, "Retry what a filter means", takes.BulkBody, gives.BulkReply,
-          ("count_changed", "filter_too_wide"), receipt="required"),
+          ("count_changed", "filter_too_wide", *READMITTED), receipt="required"),
     Route("PUT", "/v1/job-types/{type}", doors.configure, CONFIGURE, "Configure a job type", receipt="optional",
           body="json", takes=takes.ConfigurationBody, gives=gives.TypeItem, headers=("if-match", "if-none-match"),
           problems=("condition_required", "bad_schema", *MATCH)),

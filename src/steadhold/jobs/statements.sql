@@ -422,7 +422,7 @@ returning i.n, true
 -- name: keep_alive
 -- rank: read
 -- Key share: only a purge minds it, so nobody waits for this and it waits only for one.
-select j.state, j.revision, j.unique_key
+select j.state, j.revision, j.unique_key, j.type
 from steadhold.jobs j
 where j.workspace = :workspace::text and j.id = :id::uuid
 for key share
@@ -443,7 +443,7 @@ select j.workspace, :id::uuid, j.root, j.id, j.type, j.configuration_revision,
 from steadhold.jobs j
 where j.workspace = :workspace::text and j.id = :retry_of::uuid
 on conflict do nothing
-returning revision, root::text, configuration_revision, run_at, type, tags
+returning revision, root::text, configuration_revision, run_at, tags
 
 -- name: tell
 -- rank: read by job

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from steadhold import events
-from steadhold.jobs import model, moving, verdicts, waiting
+from steadhold.access import NotEntitled, QueueFull
+from steadhold.jobs import admission, model, moving, verdicts, waiting
 from steadhold.jobs.model import State
 from steadhold.jobs.moving import SQL, Change
 from steadhold.jobs.outcomes import JobEnded, KeyConflict
@@ -104,11 +105,12 @@ class TooMany(Refusal):
 class Steered:
     """What became of each job that was meant."""
 
-    outcomes: tuple[Cancelling | Retried | KeyConflict, ...]
+    outcomes: tuple[Cancelling | Retried | NotReadmitted, ...]
 
 
+NotReadmitted: TypeAlias = KeyConflict | NotEntitled | QueueFull
 CancelOutcome: TypeAlias = Cancelling | Missing | RevisionConflict
-RetryOutcome: TypeAlias = Retried | JobNotEnded | KeyConflict | Missing | RevisionConflict
+RetryOutcome: TypeAlias = Retried | JobNotEnded | NotReadmitted | Missing | RevisionConflict
 SignalOutcome: TypeAlias = Signalled | SignalsFull | JobEnded | Missing | RevisionConflict
 BulkOutcome: TypeAlias = Counted | Steered | CountChanged | TooMany
 
@@ -144,22 +146,28 @@ def cancel(
 
 @single_operation
 def retry(workspace: str, id: str, new_id: str, *, revision: int | None = None) -> Plan[RetryOutcome]:
-    """Admit an ended job anew, as `new_id`, with the configuration and inputs it had and the stages it committed."""
+    """Admit an ended job anew, as `new_id`, with the configuration and inputs it had and the stages it committed.
+
+    The workspace must still be entitled to it, as to any other job.
+    """
     old = yield from rows(SQL.keep_alive, workspace=workspace, id=id)
     if not old:
         return Missing()
     state: int = old[0][0]
     held: int = old[0][1]
     unique_key: str | None = old[0][2]
+    type: str = old[0][3]
     if revision is not None and revision != held:
         return RevisionConflict(held)
     if state < model.COMPLETED:
         return JobNotEnded(id, model.STATES[state])
+    if refused := admission.not_entitled(type, (yield from admission.terms_of(workspace, [type]))[type]):
+        return refused
     while not (made := (yield from rows(SQL.readmit, workspace=workspace, id=new_id, retry_of=id))):
         found = (yield from each(SQL.present, [{"workspace": workspace, "id": new_id, "unique_key": unique_key}]))[0]
         if found:
             return KeyConflict(found[0][0])
-    raised, root, configuration_revision, run_at, type, tags = made[0]
+    raised, root, configuration_revision, run_at, tags = made[0]
     yield from each(SQL.tag, [{"workspace": workspace, "id": new_id, "tag": tag} for tag in (tags or "").split()])
     data = {"cause": "retry", "type": type, "retry_of": id}
     yield from events.record(workspace, [moving.recorded(new_id, raised, "accepted", data)])
@@ -200,7 +208,7 @@ def cancel_all(
     ids = yield from _matching(workspace, which, model.LIVE)
     if (verdict := _counted(ids, expected)) is not None:
         return verdict
-    outcomes: list[Cancelling | Retried | KeyConflict] = []
+    outcomes: list[Cancelling | Retried | NotReadmitted] = []
     yield from moving.hold(workspace, ids)
     for id in ids:
         outcome = yield from cancel.plan(workspace, id, by, reason)
@@ -215,10 +223,10 @@ def retry_all(workspace: str, which: Filter, expected: int | None, new_ids: Sequ
     ids = yield from _matching(workspace, which, (model.COMPLETED, model.FAILED, model.CANCELLED))
     if (verdict := _counted(ids, expected)) is not None:
         return verdict
-    outcomes: list[Cancelling | Retried | KeyConflict] = []
+    outcomes: list[Cancelling | Retried | NotReadmitted] = []
     for id, new_id in zip(ids, new_ids, strict=False):
         outcome = yield from retry.plan(workspace, id, new_id)
-        if isinstance(outcome, (Retried, KeyConflict)):
+        if not isinstance(outcome, (JobNotEnded, Missing, RevisionConflict)):
             outcomes.append(outcome)
     return Steered(tuple(outcomes))
 

@@ -283,17 +283,15 @@ def _bulk(outcome: BulkOutcome) -> Answer:
             return answers.refused(outcome)
 
 
-def _steered(outcome: Cancelling | Retried | KeyConflict) -> gives.ItemReply:
-    match outcome:
-        case Cancelling():
-            return gives.ItemReply(
-                status=202 if outcome.outcome == "requested" else 200,
-                job_id=outcome.id,
-                state=outcome.state,
-                revision=outcome.revision,
-                outcome=outcome.outcome,
-            )
-        case Retried():
-            return answers.item_of(202, answers.retried(outcome))
-        case KeyConflict():
-            return answers.refused_item(outcome.id, outcome)
+def _steered(outcome: Cancelling | Retried | steering.NotReadmitted) -> gives.ItemReply:
+    if isinstance(outcome, Retried):
+        return answers.item_of(202, answers.retried(outcome))
+    if not isinstance(outcome, Cancelling):
+        return answers.refused_item(outcome.id if isinstance(outcome, KeyConflict) else None, outcome)
+    return gives.ItemReply(
+        status=202 if outcome.outcome == "requested" else 200,
+        job_id=outcome.id,
+        state=outcome.state,
+        revision=outcome.revision,
+        outcome=outcome.outcome,
+    )

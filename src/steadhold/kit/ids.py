@@ -2,7 +2,8 @@
 
 An Id is one URL segment, ``[A-Za-z0-9._~:@-]{1,200}``. Everything here is pure but :func:`new_id`,
 the one function of ``kit`` that reads a clock: entrances call it, plans and models are given its
-answer.
+answer. One exception: ``jobs.Submission`` names itself where nobody names it, because the program
+that makes one for its own transaction is an entrance. No plan makes one.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Steering(Room[Mode]):
         """Submit an ended job anew, with its configuration, inputs and committed checkpoints.
 
         Raises:
-            JobNotEnded. KeyConflict: another job holds its `unique_key`. OutcomeUnknown.
+            JobNotEnded. KeyConflict: another job holds its `unique_key`. NotEntitled, QueueFull. OutcomeUnknown.
         """
         condition = if_match(if_revision)
         sent = change("POST", at("jobs", job_id, "retry"), {}, operation_id=operation_id, headers=condition)
