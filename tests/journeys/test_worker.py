@@ -87,10 +87,10 @@ async def test_ten_thousand_jobs_outlive_their_workers(fresh_database):
     finally:
         await crew.dismiss()
         await app.stop()
-    check(history, stages, results, crew.probe)
+    check_histories(history, stages, results, crew.probe)
 
 
-def check(history, stages, results, probe):
+def check_histories(history, stages, results, probe):
     assert Counter(state for _, state, _ in results) == {3: JOBS}
     assert Counter(Counter(job for job, type, _ in history if type == "job.completed").values()) == {1: JOBS}
     runs = defaultdict(list)
