@@ -7,15 +7,13 @@ one is being sent go together. Workers on PostgreSQL listen to the same channel.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any
 
 import asyncpg
 
 from steadhold.db.pool import Pool
+from steadhold.jobs import hints
 from steadhold.web.hub import Hub, Key
-
-CHANNEL: Final = "steadhold_jobs"
-TELL: Final = "select pg_notify($1, payload) from unnest($2::text[]) as payload"
 
 
 class Hints:
@@ -23,24 +21,24 @@ class Hints:
 
     def __init__(self, pool: Pool, dsn: str, hub: Hub) -> None:
         self._pool, self._dsn, self._hub = pool, dsn, hub
-        self._pending: dict[str, None] = {}
+        self._pending: dict[tuple[str, str], None] = {}
         self._some, self._ended = asyncio.Event(), asyncio.Event()
         self._stopping = False
 
     def take(self, key: Key) -> None:
         """Remember to tell the others, if it is for them: `key` is (workspace, "jobs", type)."""
         if len(key) == 3 and key[1] == "jobs":
-            self._pending[f"{key[0]} {key[2]}"] = None
+            self._pending[key[0], key[2]] = None
             self._some.set()
 
     async def send(self) -> None:
         """Wait until there is something to tell, and tell all of it."""
         await self._some.wait()
         self._some.clear()
-        payloads, self._pending = list(self._pending), {}
-        if payloads and not self._stopping:
+        told, self._pending = self._pending, {}
+        if told and not self._stopping:
             async with self._pool.connection() as conn:
-                await conn.execute(TELL, CHANNEL, payloads)
+                await conn.execute(hints.TELL, hints.CHANNEL, hints.payloads(told))
 
     async def hear(self) -> None:
         """Listen until the connection ends, or the server stops."""
@@ -48,7 +46,7 @@ class Hints:
         conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "steadhold hints"})
         try:
             conn.add_termination_listener(lambda _: self._ended.set())
-            await conn.add_listener(CHANNEL, self._heard)
+            await conn.add_listener(hints.CHANNEL, self._heard)
             if not self._stopping:
                 await self._ended.wait()
         finally:
@@ -61,5 +59,5 @@ class Hints:
         self._some.set()
 
     def _heard(self, _conn: Any, _pid: int, _channel: str, payload: object) -> None:
-        workspace, _, type_ = str(payload).partition(" ")
-        self._hub.wake((workspace, "jobs", type_))
+        workspace, type = hints.heard(payload)
+        self._hub.wake((workspace, "jobs", type))

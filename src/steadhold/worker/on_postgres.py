@@ -12,6 +12,7 @@ import asyncpg
 from steadhold import access, jobs
 from steadhold.db.errors import DatabaseError
 from steadhold.db.pool import ABSENT, Pool, PoolClosedError
+from steadhold.jobs import hints
 from steadhold.jobs.model import Settlement
 from steadhold.jobs.outcomes import Beat, Beaten, Checkpoint, Claimed
 from steadhold.jobs.plans import CheckpointOutcome
@@ -24,10 +25,6 @@ from steadhold.worker.door import Ask, DoorShut, Stage
 
 T = TypeVar("T")
 
-CHANNEL: Final = "steadhold_jobs"
-TELL: Final = (  # a hint need not survive, so its commit waits for no disk
-    "select set_config('synchronous_commit', 'off', true), pg_notify($1, payload) from unnest($2::text[]) as payload"
-)
 CLAIM_MAX: Final = 250
 HURRY_MS: Final = 250
 """How long many settlements may wait together for a row that a stranger holds, before each waits alone."""
@@ -104,7 +101,7 @@ class OnPostgres:
         """Listen on the channel of hints. A hint that is missed is made good by the next poll."""
 
         def heard(_conn: Any, _pid: int, _channel: str, payload: object) -> None:
-            workspace, _, type = str(payload).partition(" ")
+            workspace, type = hints.heard(payload)
             if workspace == self._workspace:
                 woken(type)
 
@@ -118,7 +115,7 @@ class OnPostgres:
         conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "steadhold worker wake"})
         try:
             conn.add_termination_listener(lambda _conn: ended.set())
-            await conn.add_listener(CHANNEL, heard)
+            await conn.add_listener(hints.CHANNEL, heard)
             await ended.wait()
         finally:
             conn.terminate()
@@ -151,4 +148,4 @@ async def wake(conn: Any, workspace: str, types: Iterable[str]) -> None:
     `conn` is an asyncpg connection outside any transaction, after the submission was committed: a notification
     inside a transaction makes every commit wait for every other.
     """
-    await conn.execute(TELL, CHANNEL, [f"{workspace} {type}" for type in dict.fromkeys(types)])
+    await conn.execute(hints.TELL, hints.CHANNEL, hints.payloads((workspace, type) for type in types))
