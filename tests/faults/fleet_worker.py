@@ -50,5 +50,18 @@ async def chaos(ctx, n):
     return tokens
 
 
+@worker.job("gated")
+async def gated(ctx, gate):
+    """A stage that ends when a file is there."""
+
+    async def act():
+        note("act", n=0, stage=0, fence=ctx.fence, token="t")
+        while not await asyncio.to_thread(os.path.exists, gate):
+            await asyncio.sleep(0.01)
+        return "t"
+
+    return [await ctx.stage("s0", act)]
+
+
 if __name__ == "__main__":
     sys.exit(worker.run())

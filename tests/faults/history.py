@@ -35,9 +35,10 @@ class History:
 
     @classmethod
     def read(cls, conn, workspace, notes):
-        """All that the database says of a workspace's jobs, and the lines of the notes."""
+        """All that the database says of a workspace's jobs, and the lines of the notes. A job's input is its number."""
         rows = conn.execute(
-            "select id::text, state, revision, fence, convert_from(input, 'UTF8')::int, result, error_code"
+            "select id::text, state, revision, fence,"
+            " coalesce(substring(convert_from(input, 'UTF8') from '^[0-9]+$'), '0')::int, result, error_code"
             " from steadhold.jobs where workspace = %s",
             (workspace,),
         )

@@ -44,7 +44,7 @@ async def running(request, postgres):
     made = await asyncio.to_thread(Server, postgres.dsn, player=request.param)
     try:
         yield made
-        assert "Traceback" not in made.said()
+        assert "Traceback" not in made.said(), made.said()
     finally:
         made.close()
 
