@@ -56,10 +56,11 @@ def nodes(plan):
         yield from nodes(inner)
 
 
-def plan_of(conn, sql):
+def plan_of(conn, sql, **said):
+    """The plan of what is asked, each parameter as it would be written in SQL, or null."""
     conn.execute(f"prepare asked as {sql.numbered}".encode())
-    nothing = ", ".join(["null"] * len(sql.params))
-    ((found,),) = conn.execute(f"explain (format json) execute asked({nothing})".encode()).fetchall()
+    asked = ", ".join(said.get(param, "null") for param in sql.params)
+    ((found,),) = conn.execute(f"explain (format json) execute asked({asked})".encode()).fetchall()
     return list(nodes(found[0]["Plan"]))
 
 
@@ -97,9 +98,15 @@ def test_a_sweep_reads_what_is_due(crowded, name, index):
     assert index in {node.get("Index Name") for node in plan_of(crowded[0], getattr(SQL, name))}
 
 
-@pytest.mark.parametrize(("name", "index"), [("page_active", "jobs_active"), ("page_failed", "jobs_failed")])
-def test_a_list_of_few_among_many_has_its_index(crowded, name, index):
-    assert index in {node.get("Index Name") for node in plan_of(crowded[0], getattr(SQL, name))}
+@pytest.mark.parametrize(("state", "index"), [(1, "jobs_active"), (2, "jobs_active"), (4, "jobs_failed")])
+def test_a_list_of_few_among_many_has_its_index(crowded, state, index):
+    """Lists are planned for what they are asked."""
+    conn, workspace = crowded
+    assert SQL.page.anew
+    conn.execute("set local plan_cache_mode = force_custom_plan")
+    newest = "'ffffffff-ffff-ffff-ffff-ffffffffffff'"
+    found = plan_of(conn, SQL.page, workspace=f"'{workspace}'", state=str(state), before=newest, limit="101")
+    assert index in {node.get("Index Name") for node in found}
 
 
 def test_a_claim_of_one_among_many(crowded):

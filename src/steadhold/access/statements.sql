@@ -203,6 +203,7 @@ values (:workspace::text, steadhold.clock(), :subject::text, :key_id::text, :kin
 
 -- name: trail
 -- rank: read
+-- planned anew: by subject, by resource or by time alone, each has its index
 -- A page of the audit, newest first: from `before` on, so that a late page walks no earlier one.
 select a.at, a.number, a.subject, a.key_id, a.kind, a.resource, a.operation_id
 from steadhold.audit a

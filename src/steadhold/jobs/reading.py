@@ -111,11 +111,8 @@ def contents(workspace: str, id: str) -> Plan[Contents | Missing]:
 @operation
 def jobs(workspace: str, which: Filter, before: str | None, limit: int) -> Plan[Page[View]]:
     """List jobs, the newest first, before an id."""
-    sql = {"running": SQL.page_active, "waiting": SQL.page_active, "failed": SQL.page_failed}.get(
-        which.state or "", SQL.page
-    )
     found = yield from rows(
-        sql,
+        SQL.page,
         workspace=workspace,
         before=before or LAST,
         state=None if which.state is None else model.STATES.index(which.state),

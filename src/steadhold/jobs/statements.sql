@@ -621,7 +621,8 @@ where j.workspace = :workspace::text and j.id = :id::uuid
 
 -- name: page
 -- rank: read
--- Newest first. The states that a few jobs of many are in have statements of their own, for the sake of their indexes.
+-- planned anew: which index serves depends on what is asked for, as that of the states that few jobs of many are in
+-- Newest first.
 select j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
   j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
   j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
@@ -638,44 +639,9 @@ where j.workspace = :workspace::text and j.id < :before::uuid
   and (:created_before::timestamptz is null or j.created_at < :created_before::timestamptz)
 order by j.id desc limit :limit::bigint
 
--- name: page_active
--- rank: read
-select j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
-  j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
-  j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
-  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
-  j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
-from steadhold.jobs j
-where j.workspace = :workspace::text and j.id < :before::uuid
-  and j.state in (1, 2) and j.state = :state::int
-  and (:type::text is null or j.type = :type::text)
-  and (:unique_key::text is null or j.unique_key = :unique_key::text)
-  and (:tag::text is null or j.id in (
-    select t.id from steadhold.job_tags t where t.workspace = :workspace::text and t.tag = :tag::text))
-  and (:created_after::timestamptz is null or j.created_at >= :created_after::timestamptz)
-  and (:created_before::timestamptz is null or j.created_at < :created_before::timestamptz)
-order by j.id desc limit :limit::bigint
-
--- name: page_failed
--- rank: read
-select j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
-  j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
-  j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
-  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
-  j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
-from steadhold.jobs j
-where j.workspace = :workspace::text and j.id < :before::uuid
-  and j.state = 4 and :state::int = 4
-  and (:type::text is null or j.type = :type::text)
-  and (:unique_key::text is null or j.unique_key = :unique_key::text)
-  and (:tag::text is null or j.id in (
-    select t.id from steadhold.job_tags t where t.workspace = :workspace::text and t.tag = :tag::text))
-  and (:created_after::timestamptz is null or j.created_at >= :created_after::timestamptz)
-  and (:created_before::timestamptz is null or j.created_at < :created_before::timestamptz)
-order by j.id desc limit :limit::bigint
-
 -- name: matching
 -- rank: read
+-- planned anew: as `page`
 -- The jobs that a filter means, at most one more than a bulk verb takes.
 select j.id::text from steadhold.jobs j
 where j.workspace = :workspace::text
