@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final, TypeAlias
 
 import msgspec
@@ -46,6 +46,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 Found: TypeAlias = Receipt | NotCommitted | OperationExpired | OutOfScope
 Abandoned: TypeAlias = Receipt | OperationExpired | OperationClock | InFlightHere | OutOfScope
 _SOON: Final[Headers] = (("retry-after", "1"),)
+IN_FLIGHT: Final = Problem(
+    "operation_in_flight",
+    "A request under this operation id has not ended; send this one again, or ask for its receipt.",
+    headers=_SOON,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +104,8 @@ class Doors:
                     "Nothing has committed under this id; it may still be in flight. Abandon it to know for certain."
                 )
                 return Problem("operation_not_committed", detail, headers=_SOON)
-            case OperationExpired(server_time=at):
-                return _timed(
-                    "operation_expired", "Receipts of that age are gone: read what it would have changed.", at
-                )
-            case OperationClock(server_time=at):
-                return _timed("operation_clock", "The id says that it was made in the future; set the clock.", at)
-            case InFlightHere():
-                return Problem("operation_in_flight", "It is still in flight; ask again.", headers=_SOON)
+            case OperationExpired() | OperationClock() | InFlightHere():
+                return unanswered(outcome)
             case OutOfScope(scope):
                 return Problem("missing_scope", f"This receipt needs the scope {scope}, or {ADMIN}.", {"scope": scope})
 
@@ -139,8 +138,17 @@ def _ended(outcome: object) -> bool:
     return not isinstance(outcome, NotCommitted)
 
 
-def _timed(code: str, detail: str, at: datetime) -> Problem:
-    return Problem(code, detail, {"server_time": reply.instant(at)})
+def unanswered(outcome: OperationExpired | OperationClock | InFlightHere) -> Problem:
+    """The problem that an id without an answer is, whoever asks under it."""
+    match outcome:
+        case OperationExpired(server_time=at):
+            detail = "Receipts of that age are gone, so it is never executed again: read what it would have changed."
+            return Problem("operation_expired", detail, {"server_time": reply.instant(at)})
+        case OperationClock(server_time=at):
+            detail = "The id says that it was made in the future; set the clock."
+            return Problem("operation_clock", detail, {"server_time": reply.instant(at)})
+        case InFlightHere():
+            return IN_FLIGHT
 
 
 def routes(kept_seconds: float) -> tuple[Route, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from steadhold import operations
@@ -17,16 +16,11 @@ from steadhold.operations import (
     Replayed,
     Sealed,
 )
+from steadhold.operations.routes import unanswered
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route
-from steadhold.web.reply import instant
 from steadhold.web.serve import Said
 
 REPLAYED = ("idempotent-replayed", "true")
-IN_FLIGHT = Problem(
-    "operation_in_flight",
-    "Another request under this operation id has not ended; send this one again, or ask for its receipt.",
-    headers=(("retry-after", "1"),),
-)
 
 
 def receipted(route: Route, request: Request, asked: Ask[Any], said: Said, *, kept_seconds: float) -> Ask[Any]:
@@ -67,12 +61,8 @@ def _render(asked: Ask[Any], outcome: Any) -> Answer:
             )
         case OperationAbandoned():
             return Problem("operation_abandoned", "This operation was abandoned before it took effect; it never will.")
-        case OperationExpired(server_time=at):
-            return _timed("operation_expired", "Receipts of that age are gone, so it is not executed again.", at)
-        case OperationClock(server_time=at):
-            return _timed("operation_clock", "The id says that it was made in the future; set the clock.", at)
-        case InFlightHere():
-            return IN_FLIGHT
+        case OperationExpired() | OperationClock() | InFlightHere():
+            return unanswered(outcome)
         case _:
             return asked.render(outcome)
 
@@ -88,10 +78,6 @@ def replayed(receipt: Receipt) -> Reply:
         receipt.resource,
         receipt.fence,
     )
-
-
-def _timed(code: str, detail: str, at: datetime) -> Problem:
-    return Problem(code, detail, {"server_time": instant(at)})
 
 
 def _sealed(reply: Reply) -> Sealed:

@@ -6,8 +6,8 @@ from typing import Final
 
 from steadhold.db.errors import DatabaseError
 from steadhold.db.pool import ABSENT, PoolClosedError
+from steadhold.operations.routes import IN_FLIGHT
 from steadhold.play.single import Busy, OutcomeUnknown, Unavailable
-from steadhold.server.receipts import IN_FLIGHT
 from steadhold.web.ask import Headers, Problem
 
 CLAIM: Final = "operations.claim"
