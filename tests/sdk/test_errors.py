@@ -9,13 +9,14 @@ import pytest
 from steadhold.sdk import errors
 from steadhold.sdk.grammar import Got
 from steadhold.web import problem
+from steadhold.web.ask import Problem
 from steadhold.web.codes import PROBLEMS
 
 MEDIA = {"content-type": problem.MEDIA_TYPE}
 
 
 def answered(code, **extras):
-    body = problem.encode(problem.Problem(code, "Because.", extras))
+    body = problem.encode(Problem(code, "Because.", extras))
     return Got(PROBLEMS[code].status, {**MEDIA, "retry-after": "3", "operation-id": "op"}, body)
 
 

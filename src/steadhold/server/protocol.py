@@ -12,7 +12,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from steadhold.kit import limits
 from steadhold.server.cork import corked
 from steadhold.web.ask import Problem
-from steadhold.web.problem import MEDIA_TYPE, PROBLEMS, encode
+from steadhold.web.codes import PROBLEMS
+from steadhold.web.problem import MEDIA_TYPE, encode
 
 _MALFORMED: Final = Problem("bad_request", "This is no HTTP/1.1 request that has one meaning only.")
 _LARGE: Final = Problem("headers_too_large", f"The head of a request has at most {limits.HEADER_BYTES_MAX} bytes.")

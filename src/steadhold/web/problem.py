@@ -8,9 +8,7 @@ import msgspec
 
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.web.ask import Problem, Stop
-from steadhold.web.codes import PROBLEMS, Kind, Next
-
-__all__ = ["MEDIA_TYPE", "MISSING", "PROBLEMS", "Kind", "Next", "Problem", "Stop", "encode", "page", "refused", "stop"]
+from steadhold.web.codes import PROBLEMS
 
 MEDIA_TYPE: Final = "application/problem+json"
 MISSING: Final = Problem("not_found", "Nothing that this key may see has this name.")

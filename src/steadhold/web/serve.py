@@ -21,11 +21,12 @@ from steadhold.web import wire
 from steadhold.web.ask import Answer, Ask, Headers, Principal, Problem, Reply, Request, Route, Stop, Wait
 from steadhold.web.auth import Authenticate, bearer, refuse
 from steadhold.web.body import Receive
+from steadhold.web.codes import PROBLEMS
 from steadhold.web.flights import Flight, Flights
 from steadhold.web.heading import Heading
 from steadhold.web.hold import ClientGone, KeyGone, hold, is_gone
 from steadhold.web.hub import Hub
-from steadhold.web.problem import MISSING, PROBLEMS, stop
+from steadhold.web.problem import MISSING, stop
 from steadhold.web.router import Router, allowed
 from steadhold.web.wire import Send
 

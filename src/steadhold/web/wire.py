@@ -7,7 +7,8 @@ from typing import Any, Final, TypeAlias
 
 from steadhold.kit import failpoints
 from steadhold.web.ask import Answer, Headers, Problem, Reply
-from steadhold.web.problem import MEDIA_TYPE, PROBLEMS, encode
+from steadhold.web.codes import PROBLEMS
+from steadhold.web.problem import MEDIA_TYPE, encode
 
 Send: TypeAlias = Callable[[Any], Awaitable[None]]
 
