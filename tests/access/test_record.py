@@ -38,6 +38,12 @@ def test_the_record_is_never_changed(conn, workspace, boss, verb):
         conn.execute(verb)
 
 
+@pytest.mark.parametrize("what", ["subject = 'x'", "scopes = '{*}'", "kind = 'person'", "expires_at = null"])
+def test_whose_a_key_is_and_what_it_may_do_is_said_once(conn, workspace, boss, what):
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        conn.execute(f"update steadhold.keys set {what}")
+
+
 @pytest.mark.parametrize("table", ["keys", "key_places", "entitlements", "meters"])
 def test_nothing_here_is_deleted(conn, workspace, table):
     with pytest.raises(psycopg.errors.InsufficientPrivilege):

@@ -134,6 +134,34 @@ def test_jobs_of_no_type_leave_after_the_window_of_the_house(desk, clock):
     assert desk.get(job.id) == Missing()
 
 
+def configurations(desk):
+    found = desk.conn.execute("select revision from steadhold.job_configurations order by 1")
+    return [revision for (revision,) in found]
+
+
+def test_configurations_leave_when_no_job_is_held_to_them(desk, clock):
+    desk.configure("t", Configuration(retention_seconds=60), None)
+    job = desk.running()
+    for revision in (1, 2, 3):
+        desk.configure("t", Configuration(), revision)
+    other = desk.configure("u", Configuration(), None)
+    assert desk.forget(10) == 0
+    clock.move(86_401)
+    assert desk.forget(10) == 3
+    assert configurations(desk) == [1, other.revision, 4]
+    assert desk.forget(10) == 0
+    desk.lapse(10)
+    again = [claimed for claimed in desk.claim("w", ["t"], 1) if claimed.configuration_revision == 1]
+    desk.said(again[0], Complete())
+    clock.move(61)
+    assert desk.forget(10) == 1
+    assert configurations(desk) == [1, other.revision, 4]
+    clock.move(86_401)
+    assert desk.forget(10) == 1
+    assert configurations(desk) == [other.revision, 4]
+    assert desk.get(job.id) == Missing()
+
+
 def test_stages_stay_for_a_retry(desk, clock):
     desk.configure("t", Configuration(retention_seconds=60), None)
     job = desk.running()

@@ -562,6 +562,32 @@ with claims as (
 )
 select count(*) from claims
 
+-- name: superseded
+-- rank: jobs
+-- Revisions of configurations that were replaced a day ago or more: whoever read one as current has long admitted
+-- the job that it was for.
+select c.type, c.revision from steadhold.job_configurations c
+where c.workspace = :workspace::text and c.look_at <= (select steadhold.clock())
+order by c.look_at limit :limit::bigint
+for update skip locked
+
+-- name: unpin
+-- rank: read
+-- Removes those that no job is held to. The others are looked at again in a day, since that reads all jobs.
+with i as (
+  select * from unnest(:types::text[], :revisions::bigint[]) as i(type, revision)
+), pinned as materialized (
+  select distinct j.type, j.configuration_revision as revision from steadhold.jobs j
+  where j.workspace = :workspace::text and (j.type, j.configuration_revision) in (select i.type, i.revision from i)
+), later as (
+  update steadhold.job_configurations c set look_at = steadhold.clock() + interval '1 day'
+  from pinned p where c.workspace = :workspace::text and c.type = p.type and c.revision = p.revision
+)
+delete from steadhold.job_configurations c using i
+where c.workspace = :workspace::text and c.type = i.type and c.revision = i.revision
+  and not exists (select from pinned p where p.type = c.type and p.revision = c.revision)
+returning true
+
 -- name: type_of
 -- rank: read
 select t.type, t.revision, c.body, t.changed_at
@@ -598,6 +624,9 @@ with base as (
   returning revision
 ), now as (
   select revision from changed union all select revision from made
+), replaced as (
+  update steadhold.job_configurations c set look_at = steadhold.clock() + interval '1 day'
+  from changed where c.workspace = :workspace::text and c.type = :type::text and c.revision = :expected::bigint
 ), kept as (
   insert into steadhold.job_configurations (workspace, type, revision, body, written_at)
   select :workspace::text, :type::text, now.revision, :body::bytea, steadhold.clock() from now

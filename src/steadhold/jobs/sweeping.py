@@ -102,9 +102,9 @@ def _make(workspace: str, changes: Sequence[Change]) -> Plan[None]:
 
 @single_operation
 def forget(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) -> Plan[int]:
-    """Remove finished jobs past their window, with their stages, signals, tags and events, and old claims.
+    """Remove finished jobs past their window, with their stages, signals, tags and events; and what only they needed.
 
-    The window is the type's own, or `kept_seconds`. Answers how many.
+    That is old claims, and configurations that are not current and no job is held to any more. The window is the type's own, or `kept_seconds`. Answers how many.
     """
     found = yield from rows(SQL.forgettable, workspace=workspace, limit=limit)
     left = limit - len(found)
@@ -115,5 +115,9 @@ def forget(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) ->
         yield from events.forget(workspace, [moving.subject(id) for id in ids])
         yield from rows(SQL.forget, workspace=workspace, ids=ids, tags=tags)
         yield from rows(SQL.forget_stages, workspace=workspace, roots=sorted({root for _, root, _ in found}))
+    past = yield from rows(SQL.superseded, workspace=workspace, limit=limit)
+    if past:
+        types, revisions = zip(*past, strict=True)
+        yield from rows(SQL.unpin, workspace=workspace, types=list(types), revisions=list(revisions))
     old = yield from rows(SQL.forget_rest, workspace=workspace, limit=limit)
-    return max(len(ids), old[0][0])
+    return max(len(ids), len(past), old[0][0])

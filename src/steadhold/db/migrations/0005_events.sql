@@ -70,7 +70,7 @@ select steadhold.enclose(t) from unnest(array[
 -- History is not edited: the application may say that a relay has matched a row, and nothing else of it.
 grant select, insert on steadhold.events to steadhold_app;
 grant update (matched_at) on steadhold.events to steadhold_app;
-grant select, insert, update on steadhold.aggregates to steadhold_app;
+grant select, insert, update (revision, state) on steadhold.aggregates to steadhold_app;
 grant select, insert, update, delete on steadhold.heads, steadhold.waits to steadhold_app;
 
 -- What is past its window goes through here alone: matched, older than told, never a job's own.

@@ -33,7 +33,9 @@ create table steadhold.keys (
   check ((old_hash is null) = (old_until is null))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 select steadhold.enclose('steadhold.keys');
-grant select, insert, update on steadhold.keys to steadhold_app;
+-- Whose a key is and what it may do is said once: another key is made for that.
+grant select, insert, update (revision, state, hash, old_hash, old_until, last_used_at) on steadhold.keys
+  to steadhold_app;
 create index keys_due on steadhold.keys (workspace, sweep_at) where state = 'active' and sweep_at is not null;
 
 -- A key as it is told: without what it is compared with, and expired from the moment on that it is.
@@ -73,7 +75,7 @@ create table steadhold.meters (
   primary key (workspace, what, slot)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 select steadhold.enclose('steadhold.meters');
-grant select, insert, update on steadhold.meters to steadhold_app;
+grant select, insert, update (amount) on steadhold.meters to steadhold_app;
 
 -- Kept for ever and never changed: the application may add to it and read it, nothing else.
 create table steadhold.audit (

@@ -26,7 +26,7 @@ create index state_tombstones on steadhold.state (workspace, changed_at) where n
 select steadhold.enclose('steadhold.state');
 select steadhold.enclose('steadhold.state_revisions');
 
-grant select, insert, update, delete on steadhold.state to steadhold_app;
+grant select, insert, update (revision, present, bytes, digest, changed_at), delete on steadhold.state to steadhold_app;
 grant select, insert, delete on steadhold.state_revisions to steadhold_app;
 
 -- Which workspaces hold tombstones past their window: a setting of the server, without one it is thirty days.

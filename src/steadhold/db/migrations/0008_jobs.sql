@@ -7,10 +7,12 @@ create table steadhold.job_configurations (
   revision bigint not null check (revision > 0),
   body bytea not null,
   written_at timestamptz not null,
+  look_at timestamptz,  -- when to look whether a job is still held to it; null: it is the current one
   primary key (workspace, type, revision)
 );
+create index job_configurations_past on steadhold.job_configurations (workspace, look_at) where look_at is not null;
 select steadhold.enclose('steadhold.job_configurations');
-grant select, insert, delete on steadhold.job_configurations to steadhold_app;
+grant select, insert, update (look_at), delete on steadhold.job_configurations to steadhold_app;
 
 -- The current revision of a type, and the limits that hold for jobs of every revision.
 create table steadhold.job_types (
@@ -23,7 +25,7 @@ create table steadhold.job_types (
   primary key (workspace, type)
 ) with (fillfactor = 80);
 select steadhold.enclose('steadhold.job_types');
-grant select, insert, update on steadhold.job_types to steadhold_app;
+grant select, insert, update (revision, type_max, key_max, changed_at) on steadhold.job_types to steadhold_app;
 
 -- state: 0 accepted, 1 running, 2 waiting, 3 completed, 4 failed, 5 cancelled.
 create table steadhold.jobs (
@@ -161,7 +163,7 @@ create table steadhold.job_slot_turns (
   primary key (workspace, key)
 ) with (fillfactor = 50, autovacuum_vacuum_cost_delay = 0);
 select steadhold.enclose('steadhold.job_slot_turns');
-grant select, insert, update, delete on steadhold.job_slot_turns to steadhold_app;
+grant select, insert, update (turned_at), delete on steadhold.job_slot_turns to steadhold_app;
 
 -- What a claim took under its key, so that the same claim takes nothing else.
 create table steadhold.job_claims (
@@ -174,7 +176,7 @@ create table steadhold.job_claims (
 ) with (fillfactor = 70, autovacuum_vacuum_cost_delay = 0);
 create index job_claims_old on steadhold.job_claims (workspace, claimed_at);
 select steadhold.enclose('steadhold.job_claims');
-grant select, insert, update, delete on steadhold.job_claims to steadhold_app;
+grant select, insert, update (jobs, fences), delete on steadhold.job_claims to steadhold_app;
 
 -- Which workspaces have a job past its deadline that nobody runs, or rows past their window. (Leases that
 -- ran out are announced by fences, waits by events.)
@@ -196,6 +198,9 @@ create function steadhold.due_jobs() returns table (workspace text, duty text)
     where j.workspace = w.workspace and j.forget_at is null
       and j.ended_at < (select steadhold.clock()) - make_interval(secs =>
         coalesce(nullif(current_setting('steadhold.jobs_seconds', true), ''), '2592000')::float8))
+  or exists (
+    select from steadhold.job_configurations c
+    where c.workspace = w.workspace and c.look_at <= (select steadhold.clock()))
   or exists (
     select from steadhold.job_claims c
     where c.workspace = w.workspace and c.claimed_at < (select steadhold.clock()) - interval '7 days')
