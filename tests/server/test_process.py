@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit, urlunsplit
@@ -60,11 +61,14 @@ def address_of(url: str) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_at_a_signal_and_says_so(dsn, number):
+def test_it_stops_at_a_signal_and_says_so(dsn, number, request):
+    """How long it took is a note in the report (`--junit-xml`), for whoever writes it into a document."""
     with server(Settings(database_url=dsn, port=0)) as (process, url):
         assert ask(socket.AF_INET, address_of(url)).endswith(b'{"alive":true}')
+        told = time.monotonic()
         process.send_signal(number)
         assert process.wait(20) == 0
+        request.node.user_properties.append(("stop_seconds", round(time.monotonic() - told, 3)))
         assert process.stdout.read() == "stopped\n"
 
 

@@ -42,6 +42,8 @@ async def test_stopping_wakes_everyone():
         await first.wait(60)
         await second.wait(60)
     assert hub.stopping
+    with hub.waiting([("acme", "a")], alone=False) as late:
+        assert late.woken, "nobody else would wake it"
 
 
 @pytest.fixture

@@ -57,8 +57,10 @@ class Hub:
 
     @contextmanager
     def waiting(self, keys: Iterable[Key], *, alone: bool) -> Iterator[Hint]:
-        """Be woken by any of these keys for as long as this is open."""
+        """Be woken by any of these keys for as long as this is open; whoever comes once all stops is woken at once."""
         hint = Hint(alone=alone)
+        if self.stopping:
+            hint.wake()
         keys = tuple(keys)
         self._hints.add(hint)
         for key in keys:
