@@ -227,7 +227,7 @@ def test_every_refusal_of_the_room_is_a_problem():
     [
         StaleFence("job:x"), RevisionConflict(3), Missing(), outcomes.KeyConflict("x"),
         outcomes.InvalidInput((("/a", "no"),)), outcomes.JobEnded("x", "failed"), outcomes.StaleEvidence(NOW),
-        outcomes.CheckpointConflict("s", b"d"), steering.SignalsFull("x", 3), steering.CountChanged(3),
+        outcomes.CheckpointConflict("s", b"d"), outcomes.SignalsFull("x", 3), outcomes.CountChanged(3),
     ],
 )  # fmt: skip
 def test_a_refusal_says_what_it_is(refusal):

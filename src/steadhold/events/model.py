@@ -138,9 +138,7 @@ class Due:
     """A wait that is over: its subject changed (`happened`), or its time is up. The fields are columns of its row."""
 
     job_id: str
-    subject: str | None
     stage: str
-    until: datetime | None
     happened: bool
     what: bytes
 

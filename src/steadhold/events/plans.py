@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -254,7 +253,7 @@ def due(workspace: str, limit: int) -> Plan[list[str]]:
 def take(workspace: str, job_ids: Sequence[str]) -> Plan[list[Due | None]]:
     """Take away the waits that are over, of jobs whose rows are locked; None where it is not over, or was taken."""
     hands = yield from each(SQL.take, [_job(workspace, job_id) for job_id in job_ids])
-    return [_due(*hand[0]) if hand else None for hand in hands]
+    return [Due(str(hand[0][0]), *hand[0][1:]) if hand else None for hand in hands]
 
 
 def unwait(workspace: str, job_ids: Sequence[str]) -> Plan[None]:
@@ -264,7 +263,3 @@ def unwait(workspace: str, job_ids: Sequence[str]) -> Plan[None]:
 
 def _job(workspace: str, job_id: str) -> dict[str, Any]:
     return {"workspace": workspace, "job_id": UUID(job_id)}
-
-
-def _due(job_id: UUID, subject: str | None, stage: str, until: datetime | None, *rest: Any) -> Due:
-    return Due(str(job_id), subject, stage, until, *rest)

@@ -184,7 +184,7 @@ order by w.due_at limit :limit::bigint
 -- Takes waits that are due away, for whoever holds the jobs' rows. Tested under the lock of the wait itself: it may
 -- have been marked, or replaced, since it was listed.
 with locked as materialized (
-  select i.n, w.job_id, w.subject, w.stage, w.until, w.due_at, w.happened, w.what
+  select i.n, w.job_id, w.stage, w.due_at, w.happened, w.what
   from (select * from unnest(:job_id::uuid[]) with ordinality as i(job_id, n)) i
   join steadhold.waits w on w.workspace = :workspace::text and w.job_id = any(:job_id::uuid[]) and w.job_id = i.job_id
   order by w.job_id for update of w
@@ -194,7 +194,7 @@ with locked as materialized (
   delete from steadhold.waits w using due
   where w.workspace = :workspace::text and w.job_id = any(:job_id::uuid[]) and w.job_id = due.job_id
 )
-select n, job_id, subject, stage, until, happened, what from due
+select n, job_id, stage, happened, what from due
 
 -- name: unwait
 -- rank: heads by job_id

@@ -32,43 +32,36 @@ from steadhold.jobs.model import (
 from steadhold.jobs.outcomes import (
     Beat,
     Beaten,
+    Cancelling,
     CancelNotRequested,
     CancelStands,
     Checkpoint,
     CheckpointConflict,
     Checkpointed,
     Claimed,
+    CountChanged,
+    Counted,
     EvidenceRequired,
     Existing,
     InvalidInput,
     JobEnded,
+    JobNotEnded,
     KeyConflict,
     NothingToAwait,
+    Retried,
     Settled,
+    Signalled,
+    SignalsFull,
     StagesFull,
     StaleEvidence,
+    Steered,
     Submitted,
+    TooMany,
 )
 from steadhold.jobs.plans import checkpoint, claim, heartbeat, heartbeat_all
 from steadhold.jobs.reading import Contents, View, checkpoint_of, checkpoints, contents, get, jobs
 from steadhold.jobs.settling import settle, settle_all
-from steadhold.jobs.steering import (
-    Cancelling,
-    CountChanged,
-    Counted,
-    Filter,
-    JobNotEnded,
-    Retried,
-    Signalled,
-    SignalsFull,
-    Steered,
-    TooMany,
-    cancel,
-    cancel_all,
-    retry,
-    retry_all,
-    signal,
-)
+from steadhold.jobs.steering import Filter, cancel, cancel_all, retry, retry_all, signal
 from steadhold.jobs.sweeping import forget, lapse, overdue, wake
 
 CAPABILITIES = {"waits": ["timer", "signal", "job"]}

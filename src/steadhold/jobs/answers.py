@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Raw
 
 from steadhold import access
-from steadhold.jobs import gives, outcomes, reading, steering
+from steadhold.jobs import gives, outcomes, reading
 from steadhold.jobs.gives import CheckpointItem, ItemReply, JobItem, JobReply
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
@@ -54,14 +54,14 @@ _SAID: dict[type[Any], Callable[[Any], Problem]] = {
         "The stage is committed with other content, which stays.",
         {"stage": r.stage, "digest": r.digest.hex()},
     ),
-    steering.JobNotEnded: lambda r: Problem("job_not_ended", f"The job is {r.state}.", {"state": r.state}),
-    steering.SignalsFull: lambda r: Problem(
+    outcomes.JobNotEnded: lambda r: Problem("job_not_ended", f"The job is {r.state}.", {"state": r.state}),
+    outcomes.SignalsFull: lambda r: Problem(
         "signals_full", f"The job keeps {r.kept} signals that it has not taken.", {"kept": r.kept}
     ),
-    steering.CountChanged: lambda r: Problem(
+    outcomes.CountChanged: lambda r: Problem(
         "count_changed", f"The filter means {r.count} jobs now.", {"count": r.count}
     ),
-    steering.TooMany: lambda r: Problem(
+    outcomes.TooMany: lambda r: Problem(
         "filter_too_wide", f"The filter means more than {r.allowed} jobs; narrow it.", {"allowed": r.allowed}
     ),
 }
@@ -72,7 +72,7 @@ def _not_before(refusal: outcomes.EvidenceRequired | outcomes.StaleEvidence) -> 
 
 
 def refused(outcome: Refusal) -> Problem:
-    """The problem that a refusal is. `tests/jobs/test_answers.py` holds the table complete."""
+    """The problem that a refusal is. `tests/jobs/test_model.py` holds the table complete."""
     return _SAID[type(outcome)](outcome)
 
 
@@ -111,7 +111,7 @@ def submitted(outcome: outcomes.Submitted | outcomes.Existing) -> JobReply:
     )
 
 
-def retried(outcome: steering.Retried) -> JobReply:
+def retried(outcome: outcomes.Retried) -> JobReply:
     """The new job of a retry."""
     return JobReply(
         job_id=outcome.id,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 import msgspec
 
+from steadhold.access import NotEntitled, QueueFull
 from steadhold.jobs.model import State
 from steadhold.kit.plan import Refusal
 
@@ -181,3 +183,80 @@ class Claimed(msgspec.Struct, frozen=True):
     trace: str | None
     configuration: bytes | None = None
     stages: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelling:
+    """Where a request to cancel stands: noted, done, or come too late. `state` is the job's."""
+
+    id: str
+    outcome: Literal["requested", "cancelled", "too_late"]
+    state: State
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A new job with what the old one was given; its stages are those of all jobs of its root."""
+
+    id: str
+    retry_of: str
+    root_job_id: str
+    revision: int
+    configuration_revision: int
+    run_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JobNotEnded(Refusal):
+    """Only a job that has ended can be retried."""
+
+    id: str
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """The signal is kept until the job takes it."""
+
+    id: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class SignalsFull(Refusal):
+    """The job keeps as many signals as it may, none of which it has taken."""
+
+    id: str
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many jobs a filter means now. Nothing was done."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CountChanged(Refusal):
+    """The filter means another number of jobs than was expected."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TooMany(Refusal):
+    """The filter means more jobs than one verb takes."""
+
+    allowed: int
+
+
+NotReadmitted: TypeAlias = KeyConflict | NotEntitled | QueueFull
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """What became of each job that was meant."""
+
+    outcomes: tuple[Cancelling | Retried | NotReadmitted, ...]

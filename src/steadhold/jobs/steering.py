@@ -5,67 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from steadhold import events
-from steadhold.access import NotEntitled, QueueFull
 from steadhold.jobs import admission, model, moving, verdicts, waiting
 from steadhold.jobs.model import State
 from steadhold.jobs.moving import SQL, Change
-from steadhold.jobs.outcomes import JobEnded, KeyConflict
+from steadhold.jobs.outcomes import (
+    Cancelling,
+    CountChanged,
+    Counted,
+    JobEnded,
+    JobNotEnded,
+    KeyConflict,
+    NotReadmitted,
+    Retried,
+    Signalled,
+    SignalsFull,
+    Steered,
+    TooMany,
+)
 from steadhold.jobs.verdicts import Move
 from steadhold.kit.limits import PAGE_ITEMS_MAX, SIGNALS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
-from steadhold.kit.plan import Plan, Refusal, each, operation, rows, single_operation
+from steadhold.kit.plan import Plan, each, operation, rows, single_operation
 
 BULK_MAX = PAGE_ITEMS_MAX
 CANCELLED = Move(model.CANCELLED, "cancel")
-
-
-@dataclass(frozen=True, slots=True)
-class Cancelling:
-    """Where a request to cancel stands: noted, done, or come too late. `state` is the job's."""
-
-    id: str
-    outcome: Literal["requested", "cancelled", "too_late"]
-    state: State
-    revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class Retried:
-    """A new job with what the old one was given; its stages are those of all jobs of its root."""
-
-    id: str
-    retry_of: str
-    root_job_id: str
-    revision: int
-    configuration_revision: int
-    run_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class JobNotEnded(Refusal):
-    """Only a job that has ended can be retried."""
-
-    id: str
-    state: State
-
-
-@dataclass(frozen=True, slots=True)
-class Signalled:
-    """The signal is kept until the job takes it."""
-
-    id: str
-    revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class SignalsFull(Refusal):
-    """The job keeps as many signals as it may, none of which it has taken."""
-
-    id: str
-    kept: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,35 +46,6 @@ class Filter:
     created_before: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """How many jobs a filter means now. Nothing was done."""
-
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class CountChanged(Refusal):
-    """The filter means another number of jobs than was expected."""
-
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class TooMany(Refusal):
-    """The filter means more jobs than one verb takes."""
-
-    allowed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Steered:
-    """What became of each job that was meant."""
-
-    outcomes: tuple[Cancelling | Retried | NotReadmitted, ...]
-
-
-NotReadmitted: TypeAlias = KeyConflict | NotEntitled | QueueFull
 CancelOutcome: TypeAlias = Cancelling | Missing | RevisionConflict
 RetryOutcome: TypeAlias = Retried | JobNotEnded | NotReadmitted | Missing | RevisionConflict
 SignalOutcome: TypeAlias = Signalled | SignalsFull | JobEnded | Missing | RevisionConflict

@@ -104,7 +104,8 @@ def _make(workspace: str, changes: Sequence[Change]) -> Plan[None]:
 def forget(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) -> Plan[int]:
     """Remove finished jobs past their window, with their stages, signals, tags and events; and what only they needed.
 
-    That is old claims, and configurations that are not current and no job is held to any more. The window is the type's own, or `kept_seconds`. Answers how many.
+    That is old claims, and configurations that are not current and that no job is held to any more. The window is
+    the type's own, or `kept_seconds`. Answers how many.
     """
     found = yield from rows(SQL.forgettable, workspace=workspace, limit=limit)
     left = limit - len(found)

@@ -10,9 +10,10 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from steadhold.jobs.model import Class, Covered, State
 from steadhold.kit import limits
+from steadhold.kit.ids import ID_PATTERN, UUID_PATTERN
 
-Id: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._~:@-]{1,200}$")]
-Uuid: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+Id: TypeAlias = Annotated[str, Meta(pattern=f"^{ID_PATTERN}$")]
+Uuid: TypeAlias = Annotated[str, Meta(pattern=f"^{UUID_PATTERN}$")]
 Digest: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 Text: TypeAlias = Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX)]
 Reference: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_CHARS_MAX)]

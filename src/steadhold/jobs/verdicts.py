@@ -102,20 +102,20 @@ def backoff(retry: Retry, id: str, attempt: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelling:
+class CancelVerdict:
     """What a request to cancel comes to in a state: the move to make, or None where it can only be noted."""
 
     outcome: Literal["requested", "cancelled", "too_late"]
     state: int | None
 
 
-def cancelling(state: int) -> Cancelling:
+def cancelling(state: int) -> CancelVerdict:
     """Cancel at once what no worker holds, ask the worker that does, and come too late for what has ended."""
     if state in (model.ACCEPTED, model.WAITING):
-        return Cancelling("cancelled", model.CANCELLED)
+        return CancelVerdict("cancelled", model.CANCELLED)
     if state == model.RUNNING:
-        return Cancelling("requested", None)
-    return Cancelling("cancelled" if state == model.CANCELLED else "too_late", None)
+        return CancelVerdict("requested", None)
+    return CancelVerdict("cancelled" if state == model.CANCELLED else "too_late", None)
 
 
 Evidence: TypeAlias = outcomes.EvidenceRequired | outcomes.StaleEvidence

@@ -21,9 +21,9 @@ from steadhold.jobs.model import (
     Timer,
     Wait,
 )
-from steadhold.jobs.outcomes import Beat, Beaten, Claimed, KeyConflict
+from steadhold.jobs.outcomes import Beat, Beaten, Cancelling, Claimed, KeyConflict, Retried
 from steadhold.jobs.settling import SettleOutcome
-from steadhold.jobs.steering import BulkOutcome, Cancelling, Retried
+from steadhold.jobs.steering import BulkOutcome
 from steadhold.kit import limits
 from steadhold.kit.outcome import StaleFence
 from steadhold.kit.plan import Call
@@ -248,7 +248,7 @@ def signal(ask: Request) -> Ask[steering.SignalOutcome]:
     call = steering.signal.call(ask.workspace, id, body.name, data, revision=conditions.maybe_match(ask))
 
     def render(outcome: steering.SignalOutcome) -> Answer:
-        if not isinstance(outcome, steering.Signalled):
+        if not isinstance(outcome, outcomes.Signalled):
             return answers.refused(outcome)
         said = gives.SignalReply(job_id=outcome.id, revision=outcome.revision)
         return reply.json(said, 202, revision=outcome.revision, resource=f"job:{id}")
@@ -275,15 +275,15 @@ def retry_all(ask: Request) -> Ask[BulkOutcome]:
 
 def _bulk(outcome: BulkOutcome) -> Answer:
     match outcome:
-        case steering.Counted(count):
+        case outcomes.Counted(count):
             return reply.json(gives.BulkReply(count=count))
-        case steering.Steered(found):
+        case outcomes.Steered(found):
             return reply.json(gives.BulkReply(count=len(found), outcomes=[_steered(each) for each in found]))
-        case steering.CountChanged() | steering.TooMany():
+        case outcomes.CountChanged() | outcomes.TooMany():
             return answers.refused(outcome)
 
 
-def _steered(outcome: Cancelling | Retried | steering.NotReadmitted) -> gives.ItemReply:
+def _steered(outcome: Cancelling | Retried | outcomes.NotReadmitted) -> gives.ItemReply:
     if isinstance(outcome, Retried):
         return answers.item_of(202, answers.retried(outcome))
     if not isinstance(outcome, Cancelling):
