@@ -32,6 +32,7 @@ exception
 end $$;
 
 grant usage on schema steadhold to steadhold_app;
+grant select on steadhold.migrations to steadhold_app;  -- a server that is asked whether it is ready looks there
 
 -- Time is asked here and nowhere else, so that a test can move it. Plain SQL, so that the planner inlines it.
 create function steadhold.clock() returns timestamptz
