@@ -7,7 +7,7 @@ import pytest
 from steadhold import jobs
 from steadhold.jobs import Complete, Configuration, Fail, Retry
 from steadhold.kit.ids import new_id
-from steadhold.kit.limits import LAPSES_MAX
+from steadhold.kit.limits import CLAIM_KEY_SECONDS_MAX, LAPSES_MAX
 from steadhold.kit.outcome import Missing, StaleFence
 
 
@@ -194,6 +194,20 @@ def test_what_is_due_is_announced(fresh_database):
         assert conn.execute(due, [workspace]).fetchall() == [("jobs.deadlines",)]
         fresh_database.clock.move(31 * 86_400)
         assert conn.execute(due, [workspace]).fetchall() == [("jobs.deadlines",), ("jobs.retention",)]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_claims_key_is_known_as_long_as_it_says_and_then_announced(fresh_database, late):
+    workspace = fresh_database.new_workspace()
+    with fresh_database.enter(workspace) as conn:
+        with conn.transaction():
+            jobs.submit(conn, workspace, jobs.Submission("t"))
+            assert len(jobs.claim(conn, workspace, "w", ["t"], 1, key="c")) == 1
+        fresh_database.clock.move(CLAIM_KEY_SECONDS_MAX + (1 if late else -1))
+        announced = conn.execute("select duty from steadhold.due_jobs() where workspace = %s", [workspace]).fetchall()
+        assert announced == ([("jobs.retention",)] if late else [])
+        with conn.transaction():
+            assert jobs.forget(conn, workspace, 10) == late
 
 
 def test_numbers_that_may_have_been_lost_are_not_issued_again(fresh_database):

@@ -73,7 +73,7 @@ class Limits(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     job_types: Annotated[tuple[str, ...], Meta(max_length=limits.JOB_TYPES_ENTITLED_MAX)] | None = None
     jobs_queued_max: Count | None = None
     jobs_running_max: Count | None = None
-    requests_per_second_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    requests_per_second_max: Annotated[int, Meta(ge=1, le=limits.RATE_PER_SECOND_MAX)] | None = None
     names_max: Count | None = None
     bytes_max: Count | None = None
     endpoints_max: Count | None = None

@@ -16,6 +16,7 @@ from steadhold.jobs import model, moving, verdicts
 from steadhold.jobs.model import Configuration, Submission
 from steadhold.jobs.moving import SQL
 from steadhold.jobs.outcomes import Existing, InvalidInput, KeyConflict, Submitted
+from steadhold.kit.limits import INPUT_FAULTS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.page import Page, page
 from steadhold.kit.plan import Plan, Refusal, each, maybe, operation, rows
@@ -191,9 +192,9 @@ def schema_fault(schema: bytes) -> str | None:
 
 
 def input_faults(schema: bytes, input: bytes) -> tuple[tuple[str, str], ...]:
-    """Where an input does not fit a schema: JSON pointers, each with what is wrong there. At most ten."""
+    """Where an input does not fit a schema: JSON pointers, each with what is wrong there."""
     found = _validator(schema).iter_errors(msgspec.json.decode(input))
-    return tuple((_pointer(error.instance_path), error.message) for error in islice(found, 10))
+    return tuple((_pointer(error.instance_path), error.message) for error in islice(found, INPUT_FAULTS_MAX))
 
 
 def _pointer(path: Iterable[str | int]) -> str:

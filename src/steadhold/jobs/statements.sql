@@ -551,7 +551,7 @@ returning true
 with claims as (
   delete from steadhold.job_claims c where c.workspace = :workspace::text and (c.workspace, c.key) in (
     select o.workspace, o.key from steadhold.job_claims o
-    where o.workspace = :workspace::text and o.claimed_at < (select steadhold.clock()) - interval '7 days'
+    where o.workspace = :workspace::text and o.claimed_at < (select steadhold.clock()) - make_interval(secs => :claim_seconds::float8)
     limit :limit::bigint for update skip locked)
   returning true
 ), turns as (

@@ -16,6 +16,7 @@ from steadhold.jobs import model, moving, verdicts, waiting
 from steadhold.jobs.model import Retry
 from steadhold.jobs.moving import SQL, Change, Held, Written
 from steadhold.jobs.verdicts import Move
+from steadhold.kit.limits import CLAIM_KEY_SECONDS_MAX
 from steadhold.kit.plan import Plan, each, rows, single_operation
 
 WOKEN: Final = Move(model.ACCEPTED, "woken")
@@ -120,5 +121,5 @@ def forget(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) ->
     if past:
         types, revisions = zip(*past, strict=True)
         yield from rows(SQL.unpin, workspace=workspace, types=list(types), revisions=list(revisions))
-    old = yield from rows(SQL.forget_rest, workspace=workspace, limit=limit)
+    old = yield from rows(SQL.forget_rest, workspace=workspace, claim_seconds=CLAIM_KEY_SECONDS_MAX, limit=limit)
     return max(len(ids), len(past), old[0][0])

@@ -63,8 +63,8 @@ class RetryBody(Taken, kw_only=True, frozen=True):
 class ConcurrencyBody(Taken, kw_only=True, frozen=True):
     """How many may run at once."""
 
-    type_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
-    key_max: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    type_max: Annotated[int, Meta(ge=1, le=limits.JOBS_AT_ONCE_MAX)] | None = None
+    key_max: Annotated[int, Meta(ge=1, le=limits.JOBS_AT_ONCE_MAX)] = 1
 
 
 class ConfigurationBody(Taken, kw_only=True, frozen=True):

@@ -99,6 +99,9 @@ KEY_SECONDS_MAX: Final = 10 * 366 * 86_400
 JOB_TYPES_ENTITLED_MAX: Final = 1_000
 """Job types that a workspace's entitlements name."""
 
+RATE_PER_SECOND_MAX: Final = 1_000_000
+"""``requests_per_second_max`` of a workspace's entitlements."""
+
 ROTATION_GRACE_SECONDS_MAX: Final = 7 * 86_400
 """How long the old secret of a rotated key may still serve."""
 
@@ -135,6 +138,12 @@ JOB_TAGS_MAX: Final = 16
 JOB_SCHEMA_BYTES_MAX: Final = 64 * 1024
 """The input schema of a job type."""
 
+INPUT_FAULTS_MAX: Final = 10
+"""Faults of one input that its refusal tells."""
+
+JOBS_AT_ONCE_MAX: Final = 1_000_000
+"""``type_max`` and ``key_max`` of a job type."""
+
 PRIORITY_MAX: Final = 9
 """The least urgent priority; 0 goes first."""
 
@@ -143,6 +152,9 @@ CLAIM_ITEMS_MAX: Final = 100
 
 CLAIM_TYPES_MAX: Final = 100
 """Job types that one claim names."""
+
+CLAIM_KEY_SECONDS_MAX: Final = 7 * 86_400
+"""How long a claim that was made under a key is known by it."""
 
 LEASE_SECONDS_MIN: Final = 1
 """The shortest lease that may be asked for."""
