@@ -19,7 +19,7 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """How long rows are kept, in seconds; a room that comes brings its window. Orders between them: `retention.py`."""
 
     receipts_seconds: Annotated[Days, Meta(description="Receipts of operations.")] = 7 * DAY
-    events_seconds: Annotated[Days, Meta(description="Event rows after their publication.")] = 3 * DAY
+    events_seconds: Annotated[Days, Meta(description="Event rows, from their publication or change on.")] = 3 * DAY
     tombstones_seconds: Annotated[Days, Meta(description="Tombstones of state.")] = 30 * DAY
     jobs_seconds: Annotated[Days, Meta(description="Finished jobs with their checkpoints.")] = 30 * DAY
 
