@@ -69,7 +69,7 @@ async def test_capabilities_show_only_what_is_here(ask, app, workspace, database
     assert windows == set(rooms.WINDOWS.values()), "each window is kept by a room"
     with database.connect() as conn:
         asked = "select revisions_kept from steadhold.workspaces where workspace = %s"
-        assert conn.execute(asked, (workspace,)).fetchone() == (told["limits"]["revisions_kept"],)
+        assert conn.execute(asked, (workspace,)).fetchone() == (told["limits"]["revisions_kept_default"],)
 
 
 async def test_every_page_is_served_as_html_and_as_markdown(ask):

@@ -110,7 +110,7 @@ ROTATION_GRACE_SECONDS_MAX: Final = 7 * 86_400
 STATE_BYTES_MAX: Final = 1024 * 1024
 """One state document as it was sent. More is 413."""
 
-REVISIONS_KEPT: Final = 10
+REVISIONS_KEPT_DEFAULT: Final = 10
 """Revisions of one state name that stay readable: the default of the column of that name in ``workspaces``."""
 
 # --- events -----------------------------------------------------------------------------------
