@@ -66,7 +66,7 @@ def test_a_key_in_the_environment_chooses_the_server(steadhold, server):
 
 
 def test_without_either_a_key_is_asked_for(steadhold):
-    assert "set STEADHOLD_API_KEY" in steadhold("workspaces", "ls", code=2).stderr
+    assert "Set STEADHOLD_API_KEY" in steadhold("workspaces", "ls", code=2).stderr
 
 
 def test_a_workspace_is_made_at_the_database_once(steadhold, fresh_database):

@@ -68,8 +68,9 @@ def test_the_environment_is_heard_save_where_its_own_database_is_concerned(monke
 
 
 def test_the_banner_says_where_to_look_next():
-    said = banner("http://127.0.0.1:8750", "sh_dev_x", "/srv/dev")
+    said = banner("http://127.0.0.1:8750", "sh_dev_x", "/srv/dev", "postgresql://u@/d?host=/h")
     assert "sh_dev_x" in said
     assert "export STEADHOLD_API_KEY=$(cat /srv/dev/api_key)" in said
+    assert "  database  postgresql://u@/d?host=/h\n" in said
     assert "STEADHOLD_URL" not in said
-    assert "export STEADHOLD_URL=http://127.0.0.1:9\n" in banner("http://127.0.0.1:9", "k", "/d")
+    assert "export STEADHOLD_URL=http://127.0.0.1:9\n" in banner("http://127.0.0.1:9", "k", "/d", "postgresql:///d")

@@ -20,6 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
         (problem(400, "bad_name"), 2, "Why. [bad_name]"),
         (problem(401, "no_valid_key"), 7, "Set STEADHOLD_API_KEY"),
         (problem(403, "missing_scope", scope="state:read"), 7, "[missing_scope, scope=state:read]"),
+        (problem(403, "missing_scope", scope="workspaces:read"), 7, "Next: Workspaces are operators' matters"),
         (problem(404, "not_found", last_revision=4), 4, "last_revision=4"),
         (problem(409, "stale_fence"), 3, "[stale_fence]"),
         (problem(410, "revision_pruned", oldest_revision=3), 4, "oldest_revision=3"),
@@ -57,7 +58,10 @@ def test_an_interrupted_change_names_its_operation(steadhold, server):
 
 
 def test_no_key_is_a_usage_error(steadhold):
-    assert "set STEADHOLD_API_KEY" in steadhold("state", "get", "a", code=2).stderr
+    said = steadhold("state", "get", "a", code=2).stderr
+    assert said.startswith(
+        "Error: There is no API key.\nNext: Set STEADHOLD_API_KEY, or name a file with --api-key-file"
+    )
 
 
 def test_a_key_is_read_from_a_file(steadhold, server, tmp_path, monkeypatch):

@@ -74,6 +74,21 @@ def test_waiting_ends_when_its_time_is_up(steadhold, server):
     assert "has not ended" in steadhold("jobs", "watch", ID, "--for", "0", code=8).stderr
 
 
+def test_a_job_without_a_result_says_how_it_stands(steadhold, server):
+    server.then(problem(404, "not_found"), job("failed", 3))
+    assert steadhold("jobs", "result", ID, code=4).stderr == f"Error: Job {ID} is failed, and it has no result.\n"
+
+
+def test_what_a_watched_job_shows_stands_under_a_head(steadhold, server):
+    server.then(job(), job("running", 2, attempt=1), job("completed", 3, attempt=1, stages=12))
+    assert steadhold("jobs", "watch", ID, "-o", "table").stdout.splitlines() == [
+        "REVISION   STATE      ATTEMPT    STAGES     PROGRESS",
+        "1          accepted   0          0          -",
+        "2          running    1          0          -",
+        "3          completed  1          12         -",
+    ]
+
+
 def test_exact_bytes_are_written(steadhold, server):
     server.then(reply(200, b'{"n": 1e400}'))
     assert steadhold("jobs", "result", ID).stdout_bytes == b'{"n": 1e400}'

@@ -27,6 +27,11 @@ print(sorted({"msgspec", "httpx2", "asyncpg", "uvicorn", "starlette", "structlog
 """
 
 
+def test_its_version_is_told():
+    said = subprocess.run([sys.executable, "-m", "steadhold", "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout == f"steadhold {metadata.version('steadhold')}\n"
+
+
 def commands(command=program, path=("steadhold",)):
     """Every command with its words, groups among them."""
     yield path, command

@@ -24,6 +24,15 @@ class Idle(Worker):
         raise ValueError("This worker has no handlers.")
 
 idle = Idle()
+
+from steadhold.sdk.errors import NoValidKey, Said
+from steadhold.worker.door import DoorRefused
+
+class Refused(Worker):
+    def run(self):
+        raise DoorRefused("401") from NoValidKey(Said(401, "no_valid_key", detail="Why."))
+
+refused = Refused()
 """
 
 
@@ -77,6 +86,7 @@ def test_a_key_is_read_from_a_file(steadhold, here):
         ("broken_tasks:worker", 1, "broken_tasks needs not_installed_anywhere"),
         ("my_tasks:worker --url http://h --database-url postgresql:///d", 2, "not both"),
         ("my_tasks:idle", 2, "has no handlers"),
+        ("my_tasks:refused", 7, "Why. [no_valid_key]"),
         ("my_tasks:worker --database-url postgresql:///d", 2, "--workspace NAME"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from steadhold.sdk.client import Client
 
 TRY_SECONDS_MAX: Final = 15.0
+KEYS: Final = "Set STEADHOLD_API_KEY, or name a file with --api-key-file; `steadhold dev` prints its own key."
 
 
 def client(url: str | None, key_file: str | None, timeout: float, workspace: str | None) -> Client:
@@ -22,6 +24,8 @@ def client(url: str | None, key_file: str | None, timeout: float, workspace: str
     from steadhold.sdk.client import Client
 
     api_key = Path(key_file).read_text(encoding="utf-8").strip() if key_file else None
+    if not (api_key or os.environ.get("STEADHOLD_API_KEY", "").strip()):
+        raise Said("There is no API key.", USAGE, next=KEYS)
     try:
         return Client(
             url, api_key, timeout=min(timeout, TRY_SECONDS_MAX), give_up_seconds=timeout, workspace=workspace

@@ -28,7 +28,9 @@ KEY_FILE: Final = "api_key"
 @click.option("--port", type=int, metavar="PORT", help=f"0 takes a free one. [default: {DEFAULT_PORT}]")
 @click.option("--pg-bin", metavar="DIR", help="Folder of PostgreSQL's programs. [default: find one]")
 @click.option("--config", metavar="FILE", help="A settings file. [env: STEADHOLD_CONFIG]")
-@click.option("--json", "as_json", is_flag=True, help="Once ready, print one line: url, api_key, data_dir, pid.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Once ready, print one line: url, api_key, data_dir, database_url, pid."
+)
 def dev(config: str | None, as_json: bool, **flags: Any) -> None:  # noqa: FBT001 - a flag
     """Start everything on this machine: PostgreSQL, server and background work in one process.
 
@@ -96,26 +98,27 @@ def _run(settings: Settings, *, plain: bool) -> None:
     ):
         key = asyncio.run(prepared(postgres.dsn))
         at = msgspec.structs.replace(settings, database_url=postgres.dsn, migrate=False)
-        run(at, functools.partial(_ready, key, settings.data_dir, plain))
+        run(at, functools.partial(_ready, key, settings.data_dir, postgres.dsn, plain))
 
 
-def _ready(key: str, data_dir: str, plain: bool, _app: App, url: str) -> None:  # noqa: FBT001 - bound beforehand
+def _ready(key: str, data_dir: str, dsn: str, plain: bool, _app: App, url: str) -> None:  # noqa: FBT001 - bound beforehand
     if plain:
-        click.echo(line({"url": url, "api_key": key, "data_dir": data_dir, "pid": os.getpid()}))
+        click.echo(line({"url": url, "api_key": key, "data_dir": data_dir, "database_url": dsn, "pid": os.getpid()}))
     else:
-        click.echo(banner(url, key, data_dir))
+        click.echo(banner(url, key, data_dir, dsn))
     sys.stdout.flush()
 
 
-def banner(url: str, key: str, data_dir: str) -> str:
+def banner(url: str, key: str, data_dir: str, dsn: str) -> str:
     """What a person is told once everything stands."""
     elsewhere = "" if url == f"http://127.0.0.1:{DEFAULT_PORT}" else f"  export STEADHOLD_URL={url}\n"
     return f"""
 steadhold runs here until you press Ctrl-C.
 
-  server  {url}
-  key     {key}
-  data    {data_dir}
+  server    {url}
+  key       {key}
+  data      {data_dir}
+  database  {dsn}
 
 Try it from another terminal:
 

@@ -114,6 +114,10 @@ def _next(error: Any) -> str:
         return f"Wait {pause}, then run the command again."
     if error.status == 401:
         return "Set STEADHOLD_API_KEY to a key of this server. `steadhold dev` prints its own."
+    if str(error.extras.get("scope", "")).startswith("workspaces:"):
+        return (
+            "Workspaces are operators' matters: use an operator's key, or the database by --data-dir or --database-url."
+        )
     return _NEXT.get(error.next, "")
 
 
@@ -134,6 +138,13 @@ _HOUSE: Final = (
     ("steadhold.server.retention", "OrderBroken", USAGE, "", ""),
     ("steadhold.play.single", "Busy", UNAVAILABLE, "", _LATER),
     ("steadhold.play.single", "Unavailable", UNAVAILABLE, "", _LATER),
+    (
+        "steadhold.worker.on_postgres",
+        "WorkspaceMissing",
+        NOT_FOUND,
+        "",
+        "`steadhold workspaces ls --database-url URL` lists them.",
+    ),
     (
         "steadhold.play.single",
         "OutcomeUnknown",

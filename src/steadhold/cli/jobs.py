@@ -9,7 +9,7 @@ import click
 
 from steadhold.cli.bodies import Verb, body, given
 from steadhold.cli.connect import asks, named
-from steadhold.cli.exits import Said
+from steadhold.cli.exits import NOT_FOUND, Said
 from steadhold.cli.show import Out, printed, raw
 from steadhold.cli.when import moment
 
@@ -79,7 +79,14 @@ def show(client: Client, job_id: str, out: Out) -> None:
 @asks
 def result(client: Client, job_id: str) -> None:
     """Write the result of a completed job to standard output, exactly as it was stored."""
-    raw(client.jobs.result(job_id).raw)
+    from steadhold.sdk.errors import NotFound
+
+    try:
+        raw(client.jobs.result(job_id).raw)
+    except NotFound:
+        job = client.jobs.get(job_id)
+        said = f"its result is {job.result_ref}" if job.result_ref else "it has no result"
+        raise Said(f"Job {job_id} is {job.state}, and {said}.", NOT_FOUND) from None
 
 
 @jobs.command()

@@ -39,5 +39,6 @@ EPILOG: Final = (
 @click.group(
     cls=Lazy, sections=SECTIONS, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
 )  # fmt: skip
+@click.version_option(package_name="steadhold", message="%(prog)s %(version)s")
 def program() -> None:
     """Durable coordination on PostgreSQL: jobs, leases, fences, exact state, a receipt for every lost answer."""

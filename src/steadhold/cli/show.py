@@ -14,6 +14,7 @@ from steadhold.cli.exits import legible
 from steadhold.kit import exact
 
 CELL_CHARS_MAX: Final = 60
+LIVE_CHARS_MIN: Final = 9  # the width of a column whose rows are yet to come; the longest state fits
 
 _WORDS: Final = {b"null": "-", b"true": "yes", b"false": "no"}
 _EMPTY: Final = (b"null", b'""', b"[]", b"{}")
@@ -24,6 +25,7 @@ class Out:
 
     def __init__(self, form: str | None = None) -> None:
         self.json = (form or ("table" if sys.stdout.isatty() else "json")) == "json"
+        self._headed = False
 
     def one(self, item: Any) -> None:
         """Print one thing: a line of JSON, or a line for each member that says anything."""
@@ -61,9 +63,13 @@ class Out:
         """Print one of a list without an end, at once."""
         if self.json:
             click.echo(line(item))
-        else:
-            members = _members(item)
-            click.echo("  ".join(_short(_cell(members.get(name, b"null"))) for name in columns))
+            return
+        heads, members = [name.upper() for name in columns], _members(item)
+        rows = [[_short(_cell(members.get(name, b"null"))) for name in columns]]
+        for row in rows if self._headed else (heads, *rows):
+            widths = [max(len(head), LIVE_CHARS_MIN) for head in heads]
+            click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        self._headed = True
 
 
 def line(item: Any) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from steadhold.cli.database import reaching
-from steadhold.cli.exits import USAGE, Said
+from steadhold.cli.exits import FORBIDDEN, USAGE, Said
 
 
 @click.command()
@@ -26,13 +26,19 @@ def work(worker: str, **options: Any) -> None:
 
     SIGTERM and Ctrl-C let it finish what it holds, then release the rest; a second one releases at once.
     """
+    from steadhold.worker.door import DoorRefused
+
     found = loaded(worker)
     given = _door(options)
     with reaching():
         try:
             if given:
                 found.use(**given)
+            if sys.stderr.isatty() and (types := getattr(found, "handlers", None)):
+                click.echo(f"Waiting for jobs of type {', '.join(types)}. Ctrl-C stops this worker.", err=True)
             found.run()
+        except DoorRefused as error:  # what the server said is its cause
+            raise error.__cause__ or Said(str(error), FORBIDDEN) from None
         except ValueError as error:  # what it was made with, or told here, cannot be
             raise Said(str(error), USAGE) from error
 
