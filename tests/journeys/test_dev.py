@@ -145,6 +145,6 @@ def test_a_person_is_told_what_to_do_next(start, folder, me):
         while "lists all commands" not in said:
             said += seen.readline()
     key = (folder / "data" / "api_key").read_text().strip()
-    assert f"key     {key}" in said
+    assert f"key       {key}" in said
     assert "export STEADHOLD_URL=http://127.0.0.1:" in said
     assert program.end() == 0
