@@ -19,6 +19,7 @@ from steadhold.db.pool import Pool
 from steadhold.kit import failpoints
 from steadhold.kit.duty import Duty
 from steadhold.kit.plan import Call
+from steadhold.play.single import roll_back
 from steadhold.server.settings import Retention
 from steadhold.server.tallies import Tallies
 from steadhold.web.hub import Hub
@@ -139,5 +140,5 @@ class Announcements:
         async with self._pool.connection() as conn:
             await conn.execute(self._begin)
             due = await conn.fetch(DUE)
-            await conn.execute("rollback")
+            await roll_back(conn)
         return [(row["workspace"], row["duty"]) for row in due]
