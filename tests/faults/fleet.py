@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +103,9 @@ class Fleet:
         """Wait until something in the database has come true."""
         async with asyncio.timeout(seconds):
             while not await asyncio.to_thread(true):
-                await asyncio.sleep(0.02)
+                self._news.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), 0.05)
 
     def close(self):
         """End all that are left, with SIGTERM; what they exit with."""

@@ -65,8 +65,9 @@ async def test_what_waited_for_a_lock_is_refused(at, fleet, play, house, place, 
             os.kill(stalled.process.pid, signal.SIGSTOP)
             house.clock.move(61)
             assert watching.execute(WAITS).fetchone()[0] == 1  # it waits still, and its lease is over
-        while not await play(jobs.lapse, 10):
-            await asyncio.sleep(0.05)  # its transaction may be open for a moment yet
+        async with asyncio.timeout(30):
+            while not await play(jobs.lapse, 10):
+                pass  # its transaction may be open for a moment yet
     assert (await play(jobs.get, id)).state == "accepted"
     kept = (await play(jobs.checkpoints, id, "", 10)).items
     # A server that goes on may commit what it had tested while the lease stood: nobody could take over before.
