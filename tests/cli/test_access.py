@@ -26,6 +26,18 @@ def test_a_key_is_made_and_shown_once(steadhold, server):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "made, ends",
+    [({"key": "sh_live_secret"}, ["key", "sh_live_secret"]), ({"secret_shown": True}, ["secret_shown", "yes"])],
+    ids=["shown", "shown before"],
+)
+def test_a_secret_that_was_shown_before_is_told_so_and_no_other(steadhold, server, made, ends):
+    server.then(reply(201, msgspec.json.encode(KEY | made)))
+    said = steadhold("keys", "create", "svc", "--scope", "state:read", "-o", "table").stdout
+    assert said.splitlines()[-1].split() == ends
+    assert ("secret_shown" in said) == ("secret_shown" in made)
+
+
 def test_a_key_that_may_do_nothing_is_not_made(steadhold, server):
     assert "--scope" in steadhold("keys", "create", "svc", code=2).stderr
     assert server.requests == []

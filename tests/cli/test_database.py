@@ -19,6 +19,8 @@ def test_what_stands_is_not_applied_again(steadhold, fresh_database):
     for words in (["--plan"], []):
         done = told(steadhold("migrate", *words, "--database-url", fresh_database.dsn))
         assert done == {"pending" if words else "applied": [], "before": len(files())}
+        said = steadhold("migrate", *words, "-o", "table", "--database-url", fresh_database.dsn).stdout
+        assert said == f"Nothing is pending: all {len(files())} migrations are applied.\n"
 
 
 def test_a_restore_begins_an_incarnation(steadhold, fresh_database):

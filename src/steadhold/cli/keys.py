@@ -49,7 +49,7 @@ def create(
         made = server.keys.create(
             subject, kind, scopes, expires_in_seconds=expires_in_seconds, operation_id=operation_id
         )  # fmt: skip
-    out.one(made)
+    out.one(made, if_true=("secret_shown",))
 
 
 @keys.command()
@@ -78,7 +78,8 @@ def show(client: Client, key_id: str, out: Out) -> None:
 @asks
 def rotate(client: Client, key_id: str, grace_seconds: int, operation_id: str | None, out: Out) -> None:
     """Give a key a new secret and print it, this once."""
-    out.one(client.keys.rotate(key_id, grace_seconds=grace_seconds, operation_id=operation_id))
+    made = client.keys.rotate(key_id, grace_seconds=grace_seconds, operation_id=operation_id)
+    out.one(made, if_true=("secret_shown",))
 
 
 @keys.command()

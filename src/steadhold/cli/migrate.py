@@ -19,5 +19,8 @@ def migrate(dsn: str, plan: bool, out: Out) -> None:  # noqa: FBT001 - a flag
     from steadhold.db.migrate import migrate as apply
 
     report = asyncio.run(apply(dsn, plan=plan))
+    if not (out.json or report.applied):
+        click.echo(f"Nothing is pending: all {report.before} migrations are applied.")
+        return
     what = "pending" if report.planned else "applied"
     out.one({what: [str(migration) for migration in report.applied], "before": report.before})

@@ -27,12 +27,13 @@ class Out:
         self.json = (form or ("table" if sys.stdout.isatty() else "json")) == "json"
         self._headed = False
 
-    def one(self, item: Any) -> None:
-        """Print one thing: a line of JSON, or a line for each member that says anything."""
+    def one(self, item: Any, *, if_true: Sequence[str] = ()) -> None:
+        """Print one thing: a line of JSON, or a line for each member that says anything; `if_true` only say yes."""
         if self.json:
             click.echo(line(item))
             return
-        said = {name: value for name, value in _members(item).items() if value not in _EMPTY}
+        silent = dict.fromkeys(if_true, b"false")
+        said = {n: value for n, value in _members(item).items() if value not in _EMPTY and value != silent.get(n)}
         width = max(map(len, said), default=0)
         for name, value in said.items():
             click.echo(f"{name.ljust(width)}  {_cell(value)}")

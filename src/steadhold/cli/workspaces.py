@@ -36,7 +36,8 @@ def create(name: str, subject: str, operation_id: str | None, out: Out, **where:
         out.one(new_workspace(at, name, subject))
         return
     with client(where["url"], where["api_key_file"], where["timeout"], where["workspace"]) as server:
-        out.one(server.workspaces.create(name, subject=subject, operation_id=operation_id))
+        made = server.workspaces.create(name, subject=subject, operation_id=operation_id)
+    out.one(made, if_true=("secret_shown",))
 
 
 @workspaces.command()
