@@ -71,7 +71,7 @@ Condition: TypeAlias = ExactTag | AnyTag | WeakTag | ForeignTag | TagList | BadT
 """What If-Match or If-None-Match says; None when the field is absent."""
 
 _TAG = re.compile(r'(W/)?"([!#-~\x80-\xff]*+)"')
-_TAGS = re.compile(rf"{_TAG.pattern}(?:[ \t]*+,[ \t]*+{_TAG.pattern})*+")
+_TAGS = re.compile(rf"{_TAG.pattern}(?:[ \t]*+,[ \t]*+{_TAG.pattern})*")
 _REVISION = re.compile(r"[1-9][0-9]{0,17}")
 _PLAIN = re.compile(rf'"({_REVISION.pattern})"')  # what nearly every condition is, read at a tenth of the cost
 

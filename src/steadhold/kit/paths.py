@@ -12,7 +12,7 @@ import unicodedata
 
 from steadhold.kit.limits import PATH_BYTES_MAX
 
-_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*+(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*+)*+")
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*+(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*+)*")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
 
 

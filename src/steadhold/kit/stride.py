@@ -24,8 +24,8 @@ Within: TypeAlias = "list[set[str] | None]"
 
 _COMMAS: Final = (16_384, 2_048, 256, 32, 4)
 _WS: Final = rb"[ \t\n\r]*+"
-_STRING: Final = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
-_NO_COMMA: Final = rb"(?:[ \t\n\r]++|" + _STRING + rb"|-?[0-9][0-9.eE+-]*+|true|false|null|[\]\[{}:])*+"
+_STRING: Final = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*"'
+_NO_COMMA: Final = rb"(?:[ \t\n\r]++|" + _STRING + rb"|-?[0-9][0-9.eE+-]*+|true|false|null|[\]\[{}:])*"
 _STRINGS: Final = re.compile(_STRING)
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _LEFT_AND_OPENED: Final = re.compile(rb"([\]}]*+)([\[{]*+)")

@@ -57,7 +57,7 @@ Member: TypeAlias = Item | InnerList
 _SPACES = re.compile(r" *+")
 _BLANKS = re.compile(r"[ \t]*+")
 _KEY = re.compile(r"[a-z*][a-z0-9_.*-]*+")
-_STRING = re.compile(r'"(?:[ !#-\[\]-~]|\\["\\])*+"')
+_STRING = re.compile(r'"(?:[ !#-\[\]-~]|\\["\\])*"')
 _BYTES = re.compile(r":[A-Za-z0-9+/]*+={0,2}:")
 _TOKEN = re.compile(r"[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*+")
 _DATE = re.compile(r"@-?[0-9]{1,15}(?![0-9.])")
