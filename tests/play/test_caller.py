@@ -174,3 +174,9 @@ def test_an_unknown_connection_is_refused(workspace):
     """A connection of another library is a TypeError that names those that work."""
     with pytest.raises(TypeError, match="psycopg, psycopg2, asyncpg, SQLAlchemy or Django"):
         toy.swap(os, workspace, "n", 1)
+
+
+def test_a_workspace_that_is_not_there_is_told(dsn, counters):
+    """What was written into it would never be seen again."""
+    with psycopg.connect(dsn) as conn, pytest.raises(LookupError, match="workspaces create nowhere"):
+        toy.swap(conn, "nowhere", "n", 1)

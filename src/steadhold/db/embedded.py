@@ -46,7 +46,13 @@ BASE = {
     "max_connections": "100",
     "client_connection_check_interval": "2s",  # a dead client's statement does not wait on for its lock
 }
-DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_wal_size": "2GB"}
+DURABLE = {
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    "max_wal_size": "2GB",
+    "idle_in_transaction_session_timeout": "5min",
+}
 THROWAWAY = {
     "fsync": "off",
     "full_page_writes": "off",

@@ -13,7 +13,12 @@ from steadhold.play.trampoline import arun, run
 
 T = TypeVar("T")
 
-ENTER: Final = Sql("play.enter", "select set_config('steadhold.workspace', :workspace::text, true)", "read")
+ENTER: Final = Sql(
+    "play.enter",
+    "select (select count(*) from steadhold.workspaces w where w.workspace = entered.workspace)"
+    " from (select set_config('steadhold.workspace', :workspace::text, true) as workspace offset 0) entered",
+    "read",
+)
 OUTSIDE: Final = (
     "this connection is in no transaction: begin one, call, then commit. "
     "A durable verb takes effect with your own writes, so it needs your transaction."
@@ -21,8 +26,12 @@ OUTSIDE: Final = (
 
 
 def entering(call: Call[T]) -> Plan[T]:
-    """Name the workspace to the database for this transaction, then play."""
-    yield from kit.rows(ENTER, workspace=call.workspace)
+    """Name the workspace to the database for this transaction, then play; a workspace that is not there is told."""
+    if not (yield from kit.one(ENTER, int, workspace=call.workspace)):
+        raise LookupError(
+            f"there is no workspace {call.workspace!r} in this database: create it with "
+            f"`steadhold workspaces create {call.workspace}`, or name the one you mean"
+        )
     return (yield from call.begin())
 
 
