@@ -11,6 +11,8 @@ from steadhold.jobs.model import Release
 from steadhold.jobs.plans import EPOCH
 from steadhold.kit.outcome import StaleFence
 from steadhold.worker.claiming import Claimer, Floor, Terms
+from steadhold.worker.door import DoorShut
+from steadhold.worker.outage import Outage
 from tests.worker.bench import NOW, Bench, Door, claimed
 
 
@@ -20,7 +22,8 @@ class Claims:
     def __init__(self, bench, **terms):
         self.bench = bench
         terms = Terms("w", (), None, **{"poll_seconds_max": 60.0, **terms})
-        self.claimer = Claimer(bench.lane, bench.door, terms, bench.tell, lambda verb, error: None)
+        outage = Outage()
+        self.claimer = Claimer(bench.lane, bench.door, terms, bench.tell, outage.failed, outage)
 
     async def __aenter__(self):
         self.task = asyncio.create_task(self.claimer.run())
@@ -45,6 +48,41 @@ async def test_a_hint_wakes_a_claimer_that_would_wait(monkeypatch):
         bench.go.set()
         await bench.turn(lambda: bench.lane.idle)
     assert len(bench.door.claims) == 3
+
+
+async def test_an_outage_is_logged_when_it_begins_and_when_it_is_over(caplog):
+    bench, errors = Bench(), [DoorShut("gone"), DoorShut("gone"), DoorShut("gone"), None, None]
+    bench.door.wakes = True
+    asked = []
+
+    async def claim(ask):
+        asked.append(ask.wait_seconds)
+        if not errors:
+            await asyncio.Event().wait()
+        if error := errors.pop(0):
+            raise error
+        return []
+
+    bench.door.claim = claim
+    async with Claims(bench, poll_seconds_max=0.0):
+        await bench.turn(lambda: len(asked) == 6)
+        bench.door.claim = Door().claim
+    assert caplog.messages == ["claim was not answered, and all is said again until it is: gone", "Answers come again."]
+    assert asked == [20.0, 0.0, 0.0, 0.0, 20.0, 20.0]
+
+
+def test_an_outage_is_one_for_both_threads_and_other_errors_are_none(caplog):
+    outage = Outage()
+    outage.failed("heartbeat", TimeoutError())
+    outage.failed("settle", DoorShut("gone"))
+    outage.failed("settle", ValueError("refused"))
+    outage.over()
+    outage.over()
+    assert caplog.messages == [
+        "heartbeat was not answered, and all is said again until it is: it took too long",
+        "settle failed, and is said again: refused",
+        "Answers come again.",
+    ]
 
 
 async def test_claims_ask_for_as_many_as_there_is_room_for():

@@ -16,6 +16,7 @@ from steadhold.kit.ids import new_id
 from steadhold.worker.door import Ask, Door, DoorShut
 from steadhold.worker.held import CLOCK, Held
 from steadhold.worker.lane import Lane
+from steadhold.worker.outage import Outage
 
 POLL_SECONDS_MIN: Final = 0.05
 POLL_GROWTH: Final = 1.6
@@ -72,8 +73,10 @@ class Claimer:
         terms: Terms,
         tell: Callable[..., None],
         failed: Callable[[str, Exception], None],
+        outage: Outage,
     ) -> None:
-        self._lane, self._door, self._terms, self._tell, self._failed = lane, door, terms, tell, failed
+        self._lane, self._door, self._terms, self._tell = lane, door, terms, tell
+        self._failed, self._outage = failed, outage
         self._floor = Floor(terms.poll_seconds_max)
         self._woken = asyncio.Event()
         self._pause = POLL_SECONDS_MIN
@@ -126,6 +129,7 @@ class Claimer:
             return False
         finally:
             self._request = None
+        self._outage.over()
         self._floor.saw(ask.floor, got, ask.limit, sent)
         for job in got:
             self._tell("job.claimed", job_id=job.id, fence=job.fence, type=job.type, attempt=job.attempt)
@@ -144,7 +148,7 @@ class Claimer:
             self._terms.versions,
             self._floor.next(now),
             new_id(),
-            WAIT_SECONDS if self._door.wakes else 0.0,
+            WAIT_SECONDS if self._door.wakes and not self._outage.lasts else 0.0,  # an end of it is to be seen soon
         )
 
     async def _idle(self, took_seconds: float) -> None:

@@ -15,7 +15,8 @@ from steadhold.jobs.outcomes import Beat, Beaten
 from steadhold.kit import failpoints
 from steadhold.kit.outcome import StaleFence
 from steadhold.worker.door import Door, Doors
-from steadhold.worker.held import CLOCK, LOG, RENEWALS_PER_LEASE, Held, Leases, tell
+from steadhold.worker.held import CLOCK, RENEWALS_PER_LEASE, Held, Leases, tell
+from steadhold.worker.outage import Outage
 
 SLEEP_SECONDS_MAX: Final = 60.0
 AGAIN_SECONDS: Final = 0.2
@@ -27,9 +28,11 @@ TELL_SECONDS: Final = 0.25
 class Renewal:
     """The thread. `lost(held)` is called, on it, for a job that somebody else owns now."""
 
-    def __init__(self, doors: Doors, lost: Callable[[Held], None], on: Callable[..., None] | None) -> None:
+    def __init__(
+        self, doors: Doors, lost: Callable[[Held], None], on: Callable[..., None] | None, outage: Outage
+    ) -> None:  # fmt: skip
         self.leases = Leases(self._hurry)
-        self._doors, self._lost, self._on = doors, lost, on
+        self._doors, self._lost, self._on, self._outage = doors, lost, on, outage
         self._thread = threading.Thread(target=self._run, name="steadhold-renewal", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._woken: asyncio.Event | None = None
@@ -70,7 +73,7 @@ class Renewal:
                     door = door or await self._doors()
                     await self._beat(door)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the other leases are to be renewed
-                    LOG.warning("heartbeat was not answered, and is said again: %s", error)
+                    self._outage.failed("heartbeat", error)
                     self._tell("door.failed", verb="heartbeat", why=str(error))
                     await self._sleep(AGAIN_SECONDS)
         finally:
@@ -107,6 +110,7 @@ class Renewal:
         failpoints.hit("during_heartbeat")
         patience = max(1.0, min(held.job.lease_seconds for held in due) / (2 * RENEWALS_PER_LEASE))
         answers = await asyncio.wait_for(door.heartbeat_many(beats), patience)
+        self._outage.over()
         for held, beat, answer in zip(due, beats, answers, strict=True):
             if held.progress is beat.progress:
                 held.progress = None

@@ -13,6 +13,7 @@ from steadhold.worker.claiming import Claimer, Terms
 from steadhold.worker.door import Door, Doors
 from steadhold.worker.held import CLOCK, LOG, Held, tell
 from steadhold.worker.lane import Lane
+from steadhold.worker.outage import Outage
 from steadhold.worker.renewal import Renewal
 from steadhold.worker.runner import Handler, Runner
 from steadhold.worker.settler import Settler
@@ -42,7 +43,8 @@ class Shift:
         self._plan, self._doors = plan, doors
         self._loop = asyncio.get_running_loop()
         self._told = asyncio.Queue[None]()
-        self._renewal = Renewal(doors, self._lost_elsewhere, plan.on)
+        self._outage = Outage()
+        self._renewal = Renewal(doors, self._lost_elsewhere, plan.on, self._outage)
         self._lanes: list[Lane] = []
         self._claimers: list[Claimer] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -86,7 +88,7 @@ class Shift:
             ahead = min(plan.prefetch, places * 4)
             lane = Lane(types, places, ahead, runner, settler, self._renewal.leases, self._tell)
             self._lanes.append(lane)
-            self._claimers.append(Claimer(lane, door, plan.terms, self._tell, self._failed))
+            self._claimers.append(Claimer(lane, door, plan.terms, self._tell, self._failed, self._outage))
 
     async def _until_told(self, claims: list[asyncio.Task[None]]) -> None:
         """Wait for the word to stop, or for a claimer's error, which is nobody's to handle."""
@@ -166,5 +168,5 @@ class Shift:
         tell(self._plan.on, name, **facts)
 
     def _failed(self, verb: str, error: Exception) -> None:
-        LOG.warning("%s was not answered, and is said again: %s", verb, error)
+        self._outage.failed(verb, error)
         self._tell("door.failed", verb=verb, why=str(error))
