@@ -25,6 +25,11 @@ class Idle(Worker):
 
 idle = Idle()
 
+from steadhold.worker import Worker as Real
+
+keyless = Real()
+keyless.job("t")(print)
+
 from steadhold.sdk.errors import NoValidKey, Said
 from steadhold.worker.door import DoorRefused
 
@@ -86,6 +91,7 @@ def test_a_key_is_read_from_a_file(steadhold, here):
         ("broken_tasks:worker", 1, "broken_tasks needs not_installed_anywhere"),
         ("my_tasks:worker --url http://h --database-url postgresql:///d", 2, "not both"),
         ("my_tasks:idle", 2, "has no handlers"),
+        ("my_tasks:keyless", 2, "Set STEADHOLD_API_KEY, or name a file with --api-key-file"),
         ("my_tasks:refused", 7, "Why. [no_valid_key]"),
         ("my_tasks:worker --database-url postgresql:///d", 2, "--workspace NAME"),
     ],

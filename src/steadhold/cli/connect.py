@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,17 +20,23 @@ KEYS: Final = "Set STEADHOLD_API_KEY, or name a file with --api-key-file; `stead
 
 def client(url: str | None, key_file: str | None, timeout: float, workspace: str | None) -> Client:
     """A client of the server that options and environment name. Raises Said when they name none."""
+    from steadhold.sdk.address import NoKey
     from steadhold.sdk.client import Client
 
     api_key = Path(key_file).read_text(encoding="utf-8").strip() if key_file else None
-    if not (api_key or os.environ.get("STEADHOLD_API_KEY", "").strip()):
-        raise Said("There is no API key.", USAGE, next=KEYS)
     try:
         return Client(
             url, api_key, timeout=min(timeout, TRY_SECONDS_MAX), give_up_seconds=timeout, workspace=workspace
         )  # fmt: skip
+    except NoKey:
+        raise no_key() from None
     except ValueError as error:
         raise Said(str(error), USAGE) from error
+
+
+def no_key() -> Said:
+    """What is said where a key is needed: which options and variables hold one."""
+    return Said("There is no API key.", USAGE, next=KEYS)
 
 
 def asks(command: Callable[..., Any]) -> Callable[..., Any]:

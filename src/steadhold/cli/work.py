@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from steadhold.cli.connect import no_key
 from steadhold.cli.database import reaching
 from steadhold.cli.exits import FORBIDDEN, USAGE, Said
 
@@ -26,6 +27,7 @@ def work(worker: str, **options: Any) -> None:
 
     SIGTERM and Ctrl-C let it finish what it holds, then release the rest; a second one releases at once.
     """
+    from steadhold.sdk.address import NoKey
     from steadhold.worker.door import DoorRefused
 
     found = loaded(worker)
@@ -39,6 +41,8 @@ def work(worker: str, **options: Any) -> None:
             found.run()
         except DoorRefused as error:  # what the server said is its cause
             raise error.__cause__ or Said(str(error), FORBIDDEN) from None
+        except NoKey:
+            raise no_key() from None
         except ValueError as error:  # what it was made with, or told here, cannot be
             raise Said(str(error), USAGE) from error
 

@@ -11,6 +11,10 @@ from urllib.parse import urlsplit
 DEFAULT_URL: Final = "http://127.0.0.1:8750"
 
 
+class NoKey(ValueError):
+    """There is no key: neither as an argument nor in the environment."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """`base` is what targets are appended to; `socket` the path of a Unix socket, if that is where it listens."""
@@ -25,12 +29,13 @@ def address(url: str | None, api_key: str | None) -> Address:
     """Find the server: `url` or STEADHOLD_URL or the default port of this machine; the key likewise.
 
     Raises:
-        ValueError: there is no key, or the address is none.
+        NoKey.
+        ValueError: the key or the address is none.
     """
     url = url or os.environ.get("STEADHOLD_URL") or DEFAULT_URL
     key = (api_key or os.environ.get("STEADHOLD_API_KEY") or "").strip()
     if not key:
-        raise ValueError("There is no API key: pass api_key, or set STEADHOLD_API_KEY; `steadhold dev` prints one.")
+        raise NoKey("There is no API key: pass api_key, or set STEADHOLD_API_KEY; `steadhold dev` prints one.")
     if not key.isascii() or not key.isprintable():
         raise ValueError("The API key holds characters that no key has; was more than the key copied?")
     if url.startswith("unix:"):
