@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 import pytest
 
+from steadhold.kit import ids
 from steadhold.web import decode
 from steadhold.web.ask import Stop
 
@@ -26,6 +27,9 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tags: dict[str, int] = {}
     kind: Literal["a", "b"] = "a"
     wait: Timer | Signal | None = None
+    of: Annotated[str, msgspec.Meta(pattern=f"^{ids.ID_PATTERN}$")] | None = None
+    uuid: Annotated[str, msgspec.Meta(pattern=f"^{ids.UUID_PATTERN}$")] = ""
+    hex: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]+$")] = ""
     value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -50,6 +54,10 @@ def read(raw: bytes, into=Body):
         (b'{"size": 10}', "/items/1/size", "/items/1/size must be a whole number <= 9."),
         (b'{"size": 1e400}', "/items/1/size", "/items/1/size has a value that is not taken here."),
         (b'{"name": "long"}', "/items/1/name", "/items/1/name must be a string of length <= 3."),
+        (b'{"of": "a b"}', "/items/1/of", "/items/1/of must be an Id: 1 to 200 letters, digits and . _ ~ : @ -."),
+        (b'{"of": 1}', "/items/1/of", "/items/1/of must be a string or null."),
+        (b'{"uuid": "A"}', "/items/1/uuid", "/items/1/uuid must be a UUID in small letters, with its hyphens."),
+        (b'{"hex": "g"}', "/items/1/hex", "/items/1/hex must be a string that matches ^[0-9a-f]+$."),
         (b'{"tags": {"x": "y"}}', "/items/1/tags", "/items/1/tags must be a whole number."),
         (b'{"kind": "c"}', "/items/1/kind", "/items/1/kind has a value that is not taken here."),
         (b'{"wait": {"kind": "x"}}', "/items/1/wait/kind", "/items/1/wait/kind has a value that is not taken here."),

@@ -9,6 +9,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from steadhold.kit import exact as kit
+from steadhold.kit import ids
+from steadhold.kit.limits import ID_CHARS_MAX
 from steadhold.web.ask import Problem, Request, Stop
 from steadhold.web.problem import stop
 
@@ -19,11 +21,16 @@ _AT: Final = re.compile(r" - at `(?:key in )?\$(?P<path>.*?)`$")
 _UNKNOWN: Final = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
 _MISSING: Final = re.compile(r"missing required field `(?P<name>.*)`$", re.DOTALL)
 _EXPECTED: Final = re.compile(r"^Expected `(?P<kind>[a-z |]+)`(?P<bound> (?:of length )?(?:[<>]=?|==) [\d.]+)?")
+_SHAPED: Final = re.compile(r"^Expected `str` matching regex '(?P<pattern>.*)'$")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _KINDS: Final = {
     "str": "a string", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "an array",
     "object": "an object", "null": "null", "datetime": "a time", "uuid": "a UUID",
 }  # fmt: skip
+_SHAPES: Final = {
+    f"^{ids.ID_PATTERN}$": f"an Id: 1 to {ID_CHARS_MAX} letters, digits and . _ ~ : @ -",
+    f"^{ids.UUID_PATTERN}$": "a UUID in small letters, with its hyphens",
+}
 
 
 def exact(ask: Request) -> bytes:
@@ -69,6 +76,9 @@ def _at(pointer: str, what: str) -> Stop:
 
 
 def _wanted(what: str) -> str:
+    if shaped := _SHAPED.match(what):
+        pattern = shaped["pattern"]
+        return f"must be {_SHAPES.get(pattern, f'a string that matches {pattern}')}."
     found = _EXPECTED.match(what)
     kinds = found["kind"].split(" | ") if found else []
     if found and all(kind in _KINDS for kind in kinds):
