@@ -211,3 +211,9 @@ async def test_scopes(dsn, workspace):
         assert (await house("POST", "/v1/jobs", {"type": "t"})).code == "missing_scope"
         assert (await house("POST", "/v1/jobs:claim", {"worker": "w", "types": ["t"]})).code == "missing_scope"
         assert (await house("GET", "/v1/jobs")).status == 200
+
+
+@pytest.mark.parametrize("type", ["report\n", "report\n\n", "\nreport"])
+async def test_an_id_is_one_to_its_end(house, type):
+    """A newline behind it makes it none."""
+    assert (await house("POST", "/v1/jobs", {"type": type, "input": 1})).code == "bad_member"

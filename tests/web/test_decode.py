@@ -27,8 +27,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tags: dict[str, int] = {}
     kind: Literal["a", "b"] = "a"
     wait: Timer | Signal | None = None
-    of: Annotated[str, msgspec.Meta(pattern=f"^{ids.ID_PATTERN}$")] | None = None
-    uuid: Annotated[str, msgspec.Meta(pattern=f"^{ids.UUID_PATTERN}$")] = ""
+    of: Annotated[str, msgspec.Meta(pattern=ids.whole(ids.ID_PATTERN))] | None = None
+    uuid: Annotated[str, msgspec.Meta(pattern=ids.whole(ids.UUID_PATTERN))] = ""
     hex: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]+$")] = ""
     value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 

@@ -44,15 +44,10 @@ BASE = {
     "jit": "off",
     "random_page_cost": "1.1",
     "max_connections": "100",
+    "idle_in_transaction_session_timeout": "5min",
     "client_connection_check_interval": "2s",  # a dead client's statement does not wait on for its lock
 }
-DURABLE = {
-    "fsync": "on",
-    "synchronous_commit": "on",
-    "full_page_writes": "on",
-    "max_wal_size": "2GB",
-    "idle_in_transaction_session_timeout": "5min",
-}
+DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_wal_size": "2GB"}
 THROWAWAY = {
     "fsync": "off",
     "full_page_writes": "off",

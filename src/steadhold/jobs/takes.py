@@ -10,11 +10,11 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from steadhold.jobs.model import Class, Covered, State
 from steadhold.kit import limits
-from steadhold.kit.ids import ID_PATTERN, UUID_PATTERN
+from steadhold.kit.ids import ID_PATTERN, UUID_PATTERN, whole
 
-Id: TypeAlias = Annotated[str, Meta(pattern=f"^{ID_PATTERN}$")]
-Uuid: TypeAlias = Annotated[str, Meta(pattern=f"^{UUID_PATTERN}$")]
-Digest: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN))]
+Uuid: TypeAlias = Annotated[str, Meta(pattern=whole(UUID_PATTERN))]
+Digest: TypeAlias = Annotated[str, Meta(pattern=whole("[0-9a-f]{64}"))]
 Text: TypeAlias = Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX)]
 Reference: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_CHARS_MAX)]
 Moment: TypeAlias = Annotated[datetime, Meta(tz=True)]

@@ -21,6 +21,13 @@ UUID_PATTERN: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 """A UUID as addresses have it: one spelling, so that no two addresses name one thing."""
 
 _ID = re.compile(ID_PATTERN)
+
+
+def whole(pattern: str) -> str:
+    """A pattern of the whole text, wherever it is searched for: a bare `$` lets Python take a last newline, too."""
+    return rf"^{pattern}$(?!\n)"
+
+
 _UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
 _VERSION_AND_VARIANT = 7 << 76 | 0b10 << 62
 _RANDOM_BITS = (1 << 80) - 1 & ~(0xF << 76 | 0b11 << 62)

@@ -28,8 +28,8 @@ _KINDS: Final = {
     "object": "an object", "null": "null", "datetime": "a time", "uuid": "a UUID",
 }  # fmt: skip
 _SHAPES: Final = {
-    f"^{ids.ID_PATTERN}$": f"an Id: 1 to {ID_CHARS_MAX} letters, digits and . _ ~ : @ -",
-    f"^{ids.UUID_PATTERN}$": "a UUID in small letters, with its hyphens",
+    ids.whole(ids.ID_PATTERN): f"an Id: 1 to {ID_CHARS_MAX} letters, digits and . _ ~ : @ -",
+    ids.whole(ids.UUID_PATTERN): "a UUID in small letters, with its hyphens",
 }
 
 
