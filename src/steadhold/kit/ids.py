@@ -24,8 +24,8 @@ _ID = re.compile(ID_PATTERN)
 
 
 def whole(pattern: str) -> str:
-    """A pattern of the whole text, wherever it is searched for: a bare `$` lets Python take a last newline, too."""
-    return rf"^{pattern}$(?!\n)"
+    """A pattern of the whole text, wherever it is searched for: a bare `$` would let Python leave a last newline."""
+    return f"^{pattern}$(?![^.])"
 
 
 _UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
