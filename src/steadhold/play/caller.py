@@ -19,6 +19,8 @@ ENTER: Final = Sql(
     " from (select set_config('steadhold.workspace', :workspace::text, true) as workspace offset 0) entered",
     "read",
 )
+FOUNDS: Final = frozenset({"access.create_workspace", "access.import_key", "access.known"})
+"""The verbs about a workspace that need not be there: they found it, or tell whether it is."""
 OUTSIDE: Final = (
     "this connection is in no transaction: begin one, call, then commit. "
     "A durable verb takes effect with your own writes, so it needs your transaction."
@@ -27,7 +29,8 @@ OUTSIDE: Final = (
 
 def entering(call: Call[T]) -> Plan[T]:
     """Name the workspace to the database for this transaction, then play; a workspace that is not there is told."""
-    if not (yield from kit.one(ENTER, int, workspace=call.workspace)):
+    there = yield from kit.one(ENTER, int, workspace=call.workspace)
+    if not there and call.name not in FOUNDS:
         raise LookupError(
             f"there is no workspace {call.workspace!r} in this database: create it with "
             f"`steadhold workspaces create {call.workspace}`, or name the one you mean"
