@@ -30,7 +30,8 @@ def tell(name, **facts):
             sys.stdout.flush()
 
 
-worker = Worker(**json.loads(os.environ["PLACE"]), concurrency=16, prefetch=16, drain_seconds=5, on=tell)
+PLACES = {"concurrency": 16, "prefetch": 16, "drain_seconds": 5}
+worker = Worker(**PLACES | json.loads(os.environ["PLACE"]), on=tell)
 
 
 @worker.job("chaos")

@@ -27,12 +27,16 @@ WAITS = (
 
 @pytest.fixture(params=["on PostgreSQL", "over HTTP"])
 def at(request, house, place, key):
-    """Where the workers find their jobs."""
+    """Where the workers find their jobs.
+
+    One at a time: a halted worker that still waits for a second one would be given the job of the first.
+    """
+    one = {"concurrency": 1, "prefetch": 0}
     if request.param == "on PostgreSQL":
-        yield {"dsn": house.dsn, "workspace": place}
+        yield one | {"dsn": house.dsn, "workspace": place}
         return
     with server(house.dsn, background=False) as running:
-        yield {"url": running.url, "api_key": key}
+        yield one | {"url": running.url, "api_key": key}
 
 
 @pytest.fixture
