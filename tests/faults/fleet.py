@@ -22,7 +22,7 @@ class Child:
     def __init__(self, fleet, name, place):
         self.name, self.place = name, place
         environ = {
-            **os.environ, "PYTHONPATH": str(ROOT), "NOTES": str(fleet.notes),
+            **os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))), "NOTES": str(fleet.notes),
             "PLACE": json.dumps({**place, "name": name}),
         }  # fmt: skip
         self.process = subprocess.Popen(

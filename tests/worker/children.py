@@ -24,7 +24,7 @@ class Child:
             "PLACE": json.dumps(place),
             "OPTIONS": json.dumps(options),
             "STEADHOLD_FAILPOINTS": failpoints,
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
         }
         self.probe = probe or Probe()
         self.process = subprocess.Popen(
