@@ -37,8 +37,9 @@ def seen(running, house):  # noqa: F811
     """How many answers of each class came, over all doors; a run that only hears errors proves nothing."""
     statuses = Counter()
     yield statuses
-    assert statuses[2] >= 20
-    assert statuses[4] >= 20
+    fiftieth = statuses.total() / 50  # doors are shared out to processes, so their number is not known
+    assert statuses[2] >= fiftieth
+    assert statuses[4] >= fiftieth
 
 
 @pytest.fixture(scope="module")
