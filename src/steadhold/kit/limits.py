@@ -189,6 +189,32 @@ PROGRESS_BYTES_MAX: Final = 4 * 1024
 TEXT_CHARS_MAX: Final = 2_000
 """A sentence for people: an error's message, a reason for a cancellation."""
 
+# --- schedules --------------------------------------------------------------------------------
+
+CRON_CHARS_MAX: Final = 1_000
+"""``cron`` of a schedule."""
+
+CRON_SEARCH_YEARS_MAX: Final = 50
+"""How far the next instant of a ``cron`` is sought: an expression that matches no date has none."""
+
+SCHEDULE_LATE_SECONDS_MAX: Final = 60
+"""How late an instant may be recorded and still be on time; later, it was missed."""
+
+MISSED_RUNS_MAX: Final = 100
+"""``missed.max_runs`` of a schedule: missed instants that run once it is noticed."""
+
+SCHEDULE_SECONDS_MAX: Final = 366 * 86_400
+"""``every_seconds``, ``missed.window_seconds`` and ``freshness_seconds`` of a schedule."""
+
+JITTER_SECONDS_MAX: Final = 86_400
+"""``jitter_seconds`` of a schedule."""
+
+PREVIEW_ITEMS_MAX: Final = 100
+"""``count`` of a preview."""
+
+BACKFILL_INSTANTS_MAX: Final = 500
+"""Instants of one backfill."""
+
 ALL: Final[dict[str, int]] = {
     name.lower(): value for name, value in globals().items() if name.isupper() and isinstance(value, int)
 }
