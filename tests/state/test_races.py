@@ -105,3 +105,26 @@ def test_a_held_condition_is_true_until_the_commit(explore):
         always=check,
     )
     assert seen.waits
+
+
+def test_a_held_absence_is_true_until_the_commit(explore):
+    """While somebody requires that a name holds nothing, nobody creates it; and nothing shows that it was required."""
+
+    def check(scene):
+        assert scene.outcomes["create"].revision == 1
+        assert scene.outcomes["require"] in (None, RevisionConflict(1))
+        if scene.outcomes["require"] is None:
+            trace = [line.who for line in scene.trace if line.step.lower() == "commit"]
+            assert trace.index("require") < trace.index("create")
+        assert scene.play(state.revisions.call(scene.workspace, "n", 99, 9))[0].revision == 1
+
+    seen = explore(
+        setup=lambda _: None,
+        actors={
+            "require": lambda scene: state.require.call(scene.workspace, "n", None),
+            "create": lambda scene: state.put.call(scene.workspace, "n", b"1", None),
+        },
+        always=check,
+    )
+    assert seen.waits
+    assert {None, RevisionConflict(1)} <= {outcomes["require"] for outcomes in seen.outcomes}

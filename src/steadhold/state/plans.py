@@ -128,12 +128,30 @@ def revisions(workspace: str, name: str, before: int, limit: int) -> Plan[list[R
 
 @operation
 def require(workspace: str, name: str, expected: int | None) -> Plan[RevisionConflict | Missing | None]:
-    """Hold a name at a revision (None: existing nowhere is not held) until the transaction ends."""
-    held = yield from rows(SQL.hold, workspace=workspace, name=name)
-    current, present = held[0] if held else (None, False)
+    """Hold a name at a revision, or (None) at holding nothing, until the transaction ends."""
+    current, present = (yield from hold(workspace, {name: False}))[name]
     if (current if present else None) == expected:
         return None
     return lost(Put(name, None, expected), current, present=present)
+
+
+def hold(workspace: str, names: Mapping[str, bool]) -> Plan[dict[str, tuple[int | None, bool]]]:
+    """Lock names until the transaction ends, also those that hold nothing; their revision, and whether they are there.
+
+    True for a name that is going to be written, False for one that others may rely on as well. Rank names.
+    """
+    found: dict[str, tuple[int | None, bool]] = {}
+    while left := [name for name in names if name not in found]:  # again where a rival made it while we looked
+        asked = [{"workspace": workspace, "name": name, "alone": names[name]} for name in left]
+        hands = yield from each(SQL.hold, asked)
+        made: list[dict[str, Any]] = []
+        for item, ((revision, present, ours),) in zip(asked, hands, strict=True):
+            if ours:
+                made.append({"workspace": workspace, "name": item["name"]})
+            if ours or revision is not None:
+                found[str(item["name"])] = (revision, bool(present))
+        yield from each(SQL.let_go, made)
+    return found
 
 
 @operation

@@ -1,3 +1,42 @@
+-- name: hold
+-- rank: names by name
+-- Lock names at what they hold, `alone` or shared with others who only rely on it (a key share would not do: writers,
+-- who leave the key alone, pass it by). First those that are there, then those that are not, as `write` takes them.
+-- A name that is not there gets a row, which `let_go` removes at once: whoever would create it still waits for us.
+with i as materialized (
+  select i.name, bool_or(i.alone) as alone, array_agg(i.n) as ns
+  from unnest(:name::text[], :alone::bool[]) with ordinality as i(name, alone, n) group by i.name
+), held as materialized (
+  select i.name, s.revision, s.present
+  from (select i.name, i.alone from i order by i.name offset 0) i cross join lateral (
+    select a.* from (
+      select s.revision, s.present from steadhold.state s
+      where s.workspace = :workspace::text and s.name = i.name and i.alone for no key update) a
+    union all
+    select b.* from (
+      select s.revision, s.present from steadhold.state s
+      where s.workspace = :workspace::text and s.name = i.name and not i.alone for share) b
+  ) s
+), made as (
+  insert into steadhold.state (workspace, name, revision, present, bytes, digest, changed_at)
+  select :workspace::text, i.name, 1, false, 0, '', steadhold.clock() from i
+  where i.name <> all(array(select held.name from held))
+  order by i.name
+  on conflict (workspace, name) do nothing
+  returning name
+)
+select n.n, held.revision, held.present, made.name is not null
+from i cross join lateral unnest(i.ns) as n(n)
+left join held on held.name = i.name
+left join made on made.name = i.name
+
+-- name: let_go
+-- rank: read by name
+-- Remove the rows that this transaction has just made to hold names that are not there: no tombstone has revision 1.
+delete from steadhold.state s using unnest(:name::text[]) as i(name)
+where s.workspace = :workspace::text and s.name = any(:name::text[]) and s.name = i.name
+  and s.revision = 1 and not s.present
+
 -- name: write
 -- rank: names by name
 -- One writer wins per expected revision, and every loser learns what the name holds now. A null
@@ -114,19 +153,6 @@ from steadhold.state s
 left join steadhold.state_revisions r
   on r.workspace = :workspace::text and r.name = s.name and r.revision = :revision::bigint
 where s.workspace = :workspace::text and s.name = :name::text
-
--- name: hold
--- rank: names by name
--- Lock names at what they hold, for a condition that must be true until the commit. (A key share would
--- not do: writers, who leave the key alone, pass it by.)
-with i as (
-  select * from unnest(:name::text[]) with ordinality as i(name, n)
-), held as materialized (
-  select s.name, s.revision, s.present from steadhold.state s
-  where s.workspace = :workspace::text and s.name = any(:name::text[])
-  order by s.name for share
-)
-select i.n, held.revision, held.present from i join held on held.name = i.name
 
 -- name: names
 -- rank: read
