@@ -8,25 +8,41 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
+import json
 import queue
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from steadhold.testing.run import joined
 from tools.laws import ROOT, Law, faults, read
+from tools.tree import LEFT_OUT, TOO_LONG, Ran, Tree, compile_all, copied
 
-LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "uv.lock", "dist", "build")
-FAILED = 1  # pytest's own exit codes
-SECONDS_MAX = 300
-PLUGINS_APART = ("schemathesis", "inline_snapshot")
+VERDICTS = {0: "green", 1: "red", TOO_LONG: "slow"}
+TEMPLATE_MADE_BY = ("src/steadhold/db/", "src/steadhold/testing/")
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The PostgreSQL of all runs, with one migrated template."""
+
+    run_id: str
+    dsn: str
+
+    def environment(self, tree: int, law: Law | None = None) -> dict[str, str]:
+        """Where a run finds its database. One whose fault may change the template makes its own, on this server."""
+        if law and law.file.startswith(TEMPLATE_MADE_BY):
+            return {"STEADHOLD_TEST_DSN": self.dsn}
+        return {"PYTEST_XDIST_TESTRUNUID": self.run_id, "PYTEST_XDIST_WORKER": f"tree{tree}"}
 
 
 def main() -> int:
@@ -37,15 +53,19 @@ def main() -> int:
         print(sentence)
     if wrong:
         return 1
+    if not laws:
+        print("no law is chosen")
+        return 0
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_database(laws))
-        copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        for _ in range(min(asked.jobs, len(laws))):
-            copies.put(stack.enter_context(_copy()))
-        if laws and not _sound(copies, laws):
+        shared = stack.enter_context(_shared(laws))
+        trees = _trees(stack, laws, min(asked.jobs, len(laws)))
+        if not _sound(trees, shared, laws):
             return 1
-        with ThreadPoolExecutor(asked.jobs) as pool:
-            verdicts = list(pool.map(lambda law: _judged(copies, law), laws))
+        free: queue.SimpleQueue[tuple[int, Tree]] = queue.SimpleQueue()
+        for numbered in enumerate(trees):
+            free.put(numbered)
+        with ThreadPoolExecutor(len(trees)) as pool:
+            verdicts = list(pool.map(partial(_judged, free, shared), laws))
     alive = [law.id for law, verdict in zip(laws, verdicts, strict=True) if verdict != "red"]
     print(f"{len(laws) - len(alive)} of {len(laws)} laws turn red under their fault")
     for law_id in alive:
@@ -78,72 +98,70 @@ def _git(*words: str) -> set[str]:
 
 
 @contextlib.contextmanager
-def _database(laws: Sequence[Law]) -> Iterator[None]:
-    """One PostgreSQL for all runs, if a test may need one; each run makes databases of its own in it."""
-    if "STEADHOLD_TEST_DSN" in os.environ or all(law.test_file.count("/") == 1 for law in laws):
-        yield
+def _shared(laws: Sequence[Law]) -> Iterator[Shared | None]:
+    """One PostgreSQL for all runs, if a test may need it."""
+    if all(law.test_file.count("/") == 1 for law in laws):
+        yield None
         return
-    from steadhold.db.embedded import Embedded
-
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        Path(folder).chmod(0o755)  # it may run as another user
-        with Embedded(Path(folder) / "data", throwaway=True) as server:
-            os.environ["STEADHOLD_TEST_DSN"] = server.dsn
-            yield
+    run_id = uuid.uuid4().hex
+    with joined(run_id) as run:
+        yield Shared(run_id, run.dsn)
 
 
-@contextlib.contextmanager
-def _copy() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copy = Path(folder).resolve() / "tree"
-        shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
-        copy.parent.chmod(0o755)  # as above
-        yield copy
+def _trees(stack: contextlib.ExitStack, laws: Sequence[Law], number: int) -> list[Tree]:
+    """Copies of the repository, each with a process that has loaded what the tests import and is not under test."""
+    first = stack.enter_context(copied(ROOT, LEFT_OUT))
+    compile_all(first)
+    names = _foreign(first, laws)
+    folders = [first, *(stack.enter_context(copied(first)) for _ in range(number - 1))]
+    return [stack.enter_context(Tree(folder, names)) for folder in folders]
 
 
-def _pytest(copy: Path, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider"]
-    for plugin in PLUGINS_APART:  # each costs a second to load, which every law would pay
-        if not any(plugin in (copy / test.partition("::")[0]).read_text(encoding="utf-8") for test in tests):
-            command += ["-p", f"no:{plugin}"]
-    command += ["-m", "", *tests]
-    return subprocess.run(
-        command, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS_MAX
+def _foreign(folder: Path, laws: Sequence[Law]) -> list[str]:
+    with Tree(folder) as cold, tempfile.NamedTemporaryFile("r", encoding="utf-8") as names:
+        ran = cold.run(_tests(laws), "--collect-only", names=Path(names.name))
+        if ran.code:
+            sys.exit(f"{ran.said[-4000:]}\nthe laws' tests cannot be collected")
+        return json.load(names)
+
+
+def _tests(laws: Iterable[Law]) -> list[str]:
+    return sorted({law.test for law in laws})
+
+
+def _sound(trees: Sequence[Tree], shared: Shared | None, laws: Sequence[Law]) -> bool:
+    """Without a fault every test is green."""
+    files = sorted({law.test_file for law in laws})
+    with ThreadPoolExecutor(len(trees)) as pool:
+        ran = list(pool.map(partial(_share, shared, laws, files, len(trees)), trees, range(len(trees))))
+    for failed in (one for one in ran if one.code):
+        print(failed.said[-4000:], "a law's test fails without any fault", sep="\n")
+    return not any(one.code for one in ran)
+
+
+def _share(
+    shared: Shared | None, laws: Sequence[Law], files: Sequence[str], trees: int, tree: Tree, number: int
+) -> Ran:
+    """Every so manieth file of tests, in one tree."""
+    mine = set(files[number::trees])
+    return tree.run(
+        _tests(law for law in laws if law.test_file in mine), environment=shared.environment(number) if shared else {}
     )
 
 
-def _sound(copies: queue.SimpleQueue[Path], laws: Sequence[Law]) -> bool:
-    """Without a fault every test is green, and it is the copy that is tested."""
-    copy = copies.get()
-    where = "import steadhold, sys; sys.exit(not steadhold.__file__.startswith(sys.argv[1]))"
-    environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
-    subprocess.run([sys.executable, "-c", where, str(copy)], env=environment, check=True)
-    ran = _pytest(copy, sorted({law.test for law in laws}))
-    copies.put(copy)
-    if ran.returncode:
-        print(ran.stdout[-4000:], ran.stderr[-2000:], "a law's test fails without any fault", sep="\n")
-    return not ran.returncode
-
-
-def _judged(copies: queue.SimpleQueue[Path], law: Law) -> str:
+def _judged(trees: queue.SimpleQueue[tuple[int, Tree]], shared: Shared | None, law: Law) -> str:
     """Plant the fault, run the test, take the fault back: `red`, `green`, `slow` or `broken`."""
-    copy = copies.get()
-    place = copy / law.file
-    sound = place.read_text(encoding="utf-8")
+    number, tree = trees.get()
     began = time.monotonic()
     try:
-        place.write_text(sound.replace(law.find, law.replace), encoding="utf-8")
-        ran = _pytest(copy, [law.test])
-        verdict = {0: "green", FAILED: "red"}.get(ran.returncode, "broken")
-    except subprocess.TimeoutExpired:
-        verdict = "slow"
+        with tree.planted(law.file, law.find, law.replace):
+            ran = tree.run([law.test], environment=shared.environment(number, law) if shared else {})
     finally:
-        place.write_text(sound, encoding="utf-8")
-        copies.put(copy)
+        trees.put((number, tree))
+    verdict = VERDICTS.get(ran.code, "broken")
     print(f"{verdict:7} {time.monotonic() - began:5.1f} s  {law.id:40} {law.source}", flush=True)
     if verdict == "broken":
-        print(ran.stdout[-1500:], ran.stderr[-500:], sep="\n")
+        print(ran.said[-2000:])
     return verdict
 
 
