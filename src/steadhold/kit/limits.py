@@ -121,6 +121,22 @@ EVENT_DATA_BYTES_MAX: Final = 64 * 1024
 EVENTS_MAX: Final = 100
 """Events of one append."""
 
+# --- locks ------------------------------------------------------------------------------------
+
+LOCK_TICKET_SECONDS: Final = 5
+"""How long a place in line is kept after its request ended."""
+
+LOCK_SILENCE_SECONDS_MAX: Final = 2
+"""How long a waiter whose server says nothing any more holds up those behind it."""
+
+LOCK_KEY_SECONDS: Final = 86_400
+"""How long an operation that took a lock is known: as long as clients may repeat a request."""
+
+# --- approvals --------------------------------------------------------------------------------
+
+APPROVERS_MAX: Final = 100
+"""Approvers that one approval names, and its ``quorum``."""
+
 # --- jobs -------------------------------------------------------------------------------------
 
 JOB_INPUT_BYTES_MAX: Final = 256 * 1024
@@ -214,6 +230,11 @@ PREVIEW_ITEMS_MAX: Final = 100
 
 BACKFILL_INSTANTS_MAX: Final = 500
 """Instants of one backfill."""
+
+# --- commits ----------------------------------------------------------------------------------
+
+COMMIT_ITEMS_MAX: Final = 64
+"""Items of one commit, conditions and changes together."""
 
 ALL: Final[dict[str, int]] = {
     name.lower(): value for name, value in globals().items() if name.isupper() and isinstance(value, int)

@@ -106,6 +106,7 @@ class Wait(Generic[T]):
 
     When `seconds` are over, the last outcome is rendered as it is. A topic names no workspace: it is one of
     the call's. With `alone`, a hint wakes one of the topic's waiters, for those who take what others then miss.
+    `leave` is played when the wait ends for nothing: the time is up, or whoever asked has gone.
     """
 
     seconds: float
@@ -113,6 +114,7 @@ class Wait(Generic[T]):
     ready: Callable[[T], bool]
     also: tuple[Topic, ...] = ()
     alone: bool = False
+    leave: Call[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,8 @@ class Ask(Generic[T]):
 
     An outcome is a `Refusal` exactly where `render` makes a `Problem` of it: then no receipt is kept.
     `remember` renders what a receipt keeps, where that may not be all that was sent (secrets).
-    `touches` are the topics whose waiters look again once this has committed. `undo` gives what takes an
-    outcome back, played if the client has gone before its answer.
+    `touches` are the topics whose waiters look again once this has committed, `wakes` those that depend on what it
+    came to. `undo` gives what takes an outcome back, played if the client has gone before its answer.
     """
 
     call: Call[T]
@@ -131,6 +133,7 @@ class Ask(Generic[T]):
     remember: Callable[[T], Reply] | None = None
     touches: tuple[Topic, ...] = ()
     undo: Callable[[T], Call[Any] | None] | None = None
+    wakes: Callable[[T], tuple[Topic, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,9 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "operation_expired": Kind(410, "stop", "The operation's id is older than receipts are kept"),
     "operation_mismatch": Kind(422, "stop", "The operation's id was used for another request"),
     "operation_clock": Kind(422, "stop", "The operation's id lies in the future"),
+    # --- locks ---
+    "lock_held": Kind(409, "wait", "Somebody holds the lock"),
+    "lock_lost": Kind(409, "stop", "The lock is lost"),
     # --- jobs ---
     "key_conflict": Kind(409, "stop", "Another job holds this unique key"),
     "invalid_input": Kind(422, "stop", "The input does not fit the type's schema"),
@@ -89,6 +92,15 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "bad_schema": Kind(422, "stop", "The schema is not a JSON Schema"),
     "reserved_key": Kind(422, "stop", "The key is reserved"),
     "two_sources": Kind(422, "stop", "Say a value or a reference to it, not both"),
+    # --- approvals ---
+    "not_approver": Kind(403, "stop", "This one does not decide"),
+    "not_requester": Kind(403, "stop", "Only who asked may do this"),
+    "approval_ended": Kind(409, "stop", "The approval has its outcome"),
+    "already_voted": Kind(409, "stop", "This subject has voted"),
+    "artifact_mismatch": Kind(409, "reread", "This is not the artifact that is decided about"),
+    "already_used": Kind(409, "stop", "The approval was used"),
+    "not_usable": Kind(409, "stop", "The approval cannot be used"),
+    "quorum_unreachable": Kind(422, "stop", "Fewer can approve than have to"),
     # --- how much ---
     "queue_full": Kind(429, "wait", "The queue is as deep as it may be"),
     "too_many_requests": Kind(429, "wait", "Too many requests"),

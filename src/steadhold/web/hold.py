@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from steadhold.kit.plan import Call
 from steadhold.web.ask import Ask, Wait
 from steadhold.web.body import Receive
-from steadhold.web.hub import Hint, Hub
+from steadhold.web.hub import Hint, Hub, Key
 
 T = TypeVar("T")
 
@@ -36,8 +36,40 @@ async def hold(
     still_valid: Callable[[], Awaitable[bool]],
 ) -> T:
     """Answer with the first outcome that is ready, or with the last one when the wait is over."""
-    workspace = asked.call.workspace
-    keys = [(workspace, *topic) for topic in (wait.topic, *wait.also)]
+    keys = [(asked.call.workspace, *topic) for topic in (wait.topic, *wait.also)]
+    try:
+        outcome = await _ready(asked, wait, keys, hub, play=play, receive=receive, still_valid=still_valid)
+    except (ClientGone, KeyGone):
+        await _leave(wait, keys, hub, play)
+        raise
+    if not wait.ready(outcome):
+        await _leave(wait, keys, hub, play)
+    elif wait.alone:
+        _touch(hub, keys)  # where one found something, the next may too
+    return outcome
+
+
+async def _leave(wait: Wait[Any], keys: list[Key], hub: Hub, play: Callable[[Call[Any]], Awaitable[Any]]) -> None:
+    if wait.leave is not None:
+        await play(wait.leave)
+        _touch(hub, keys)  # it may have been the first of those who wait
+
+
+def _touch(hub: Hub, keys: list[Key]) -> None:
+    for key in keys:
+        hub.touch(key)
+
+
+async def _ready(
+    asked: Ask[T],
+    wait: Wait[T],
+    keys: list[Key],
+    hub: Hub,
+    *,
+    play: Callable[[Call[T]], Awaitable[T]],
+    receive: Receive,
+    still_valid: Callable[[], Awaitable[bool]],
+) -> T:
     until = asyncio.get_running_loop().time() + wait.seconds
     with hub.waiting(keys, alone=wait.alone) as hint, watching(receive, hint):
         outcome = await play(asked.call)
@@ -48,9 +80,6 @@ async def hold(
             if not await still_valid():
                 raise KeyGone
             outcome = await play(asked.call)
-    if wait.alone and wait.ready(outcome):
-        for key in keys:  # where one found something, the next may too
-            hub.touch(key)
     return outcome
 
 

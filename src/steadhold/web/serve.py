@@ -221,14 +221,14 @@ class Doors:
         turn.acting = turn.method not in {"GET", "HEAD"}
         outcome = await (self._hold(turn, asked, asked.wait) if asked.wait else self.above.play(asked.call))
         if not isinstance(outcome, Refusal):
-            self._touch(asked)
+            self._touch(asked, outcome)
         if asked.undo and (back := asked.undo(outcome)) and await is_gone(turn.receive):
             await self.above.play(back)
             return None
         return asked.render(outcome)
 
-    def _touch(self, asked: Ask[Any]) -> None:
-        for topic in asked.touches:
+    def _touch(self, asked: Ask[Any], outcome: Any) -> None:
+        for topic in (*asked.touches, *(asked.wakes(outcome) if asked.wakes else ())):
             self.hub.touch((asked.call.workspace, *topic))
             if topic[0] == "keys":
                 self.above.forget(topic[1])

@@ -1,0 +1,347 @@
+"""locks against PostgreSQL: one holder, fences that rise, a line that is kept."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from steadhold import fences, state
+from steadhold.fences import Marked, Outrun, Wanted
+from steadhold.kit.fields import FenceRef
+from steadhold.kit.limits import LOCK_KEY_SECONDS, LOCK_SILENCE_SECONDS_MAX, LOCK_TICKET_SECONDS
+from steadhold.kit.outcome import Missing, StaleFence
+from steadhold.kit.plan import Call, each
+from steadhold.locks import plans
+from steadhold.locks.model import Granted, Held, LockLost, Queued, Released, Renewed
+from steadhold.play.caller import play
+
+
+class Door:
+    """The verbs on one connection, in one workspace."""
+
+    def __init__(self, conn, workspace):
+        self.conn, self.workspace = conn, workspace
+
+    def __getattr__(self, verb):
+        return lambda *args, **kw: getattr(plans, verb)(self.conn, self.workspace, *args, **kw)
+
+    def waits(self, operation, request="r", name="a", ttl=30):
+        """A request that stands in line, looking again."""
+        return self.acquire(name, operation, ttl, operation, request=request, waits=True)
+
+    def events(self, name="a"):
+        found = self.conn.execute(
+            "select aggregate_revision, type, data from steadhold.events where aggregate_id = %s order by 1",
+            [f"lock:{name}"],
+        )
+        return [(revision, type, msgspec.json.decode(data)["fence"]) for revision, type, data in found]
+
+
+@pytest.fixture
+def door(conn, workspace):
+    return Door(conn, workspace)
+
+
+def test_one_holds_it(door):
+    granted = door.acquire("a", "me", 30)
+    assert isinstance(granted, Granted)
+    assert (granted.name, granted.owner, granted.fence, granted.ttl_seconds) == ("a", "me", 1, 30.0)
+    assert (granted.waited_seconds, granted.again) == (0.0, False)
+    assert granted.server_time < granted.until <= granted.server_time + timedelta(seconds=30)
+    held = door.acquire("a", "you", 30)
+    assert (held.name, held.holder) == ("a", "me")
+    assert 0 < held.expires_in_seconds <= 30
+    assert door.acquire("b", "you", 30).fence == 1
+
+
+def test_released_it_goes_to_another_under_a_higher_fence(door):
+    door.acquire("a", "me", 30)
+    assert door.release("a", 1) == Released("a", 1, 2, again=False, waiting=False)
+    assert door.release("a", 1) == Released("a", 1, 2, again=True, waiting=False)
+    assert door.acquire("a", "you", 30).fence == 2
+    assert door.release("a", 1) == LockLost("a")
+    assert door.release("a", 3) == LockLost("a")
+    assert door.release("never", 1) == LockLost("never")
+
+
+def test_the_clock_ends_it(door, clock):
+    door.acquire("a", "me", 30)
+    clock.move(30)
+    assert door.renew("a", 1, 30) == LockLost("a")
+    assert door.release("a", 1) == LockLost("a")
+    assert door.acquire("a", "you", 30).fence == 2
+
+
+def test_a_renewal_runs_from_now_and_revives_nothing(door, clock):
+    door.acquire("a", "me", 30)
+    clock.move(20)
+    renewed = door.renew("a", 1, 60)
+    assert isinstance(renewed, Renewed)
+    assert renewed.until - renewed.server_time == timedelta(seconds=60)
+    clock.move(59)
+    assert isinstance(door.acquire("a", "you", 30), Held)
+    door.release("a", 1)
+    assert door.renew("a", 1, 30) == LockLost("a")
+    assert door.renew("a", 2, 30) == LockLost("a")
+
+
+def test_asked_again_it_is_the_same_grant_while_that_is_current(door, clock):
+    first = door.acquire("a", "me", 30, "op")
+    clock.move(10)
+    again = door.acquire("a", "me", 30, "op")
+    assert (again.fence, again.until, again.again) == (first.fence, first.until, True)
+    assert -10.5 < again.waited_seconds < -9.9
+    clock.move(20)
+    assert door.acquire("a", "me", 30, "op") == LockLost("a")
+    assert door.get("a").fence == 1
+
+
+@pytest.mark.parametrize("ended", ["released", "expired", "taken"])
+def test_an_operation_takes_a_lock_once(door, clock, ended):
+    door.acquire("a", "me", 30, "op")
+    if ended == "expired":
+        clock.move(31)
+        assert plans.expire(door.conn, door.workspace, 9) == 1
+    else:
+        door.release("a", 1)
+    if ended == "taken":
+        door.acquire("a", "you", 30, "other")
+        assert door.acquire("a", "me", 30, "op") == LockLost("a")
+        door.release("a", 2)
+    assert door.acquire("a", "me", 30, "op") == LockLost("a")
+    assert door.acquire("b", "me", 30, "op").fence == 1
+
+
+def test_an_operation_is_known_as_long_as_it_may_be_repeated(door, clock):
+    door.acquire("a", "me", 30, "op")
+    door.release("a", 1)
+    door.acquire("a", "you", 30, "other")
+    clock.move(LOCK_KEY_SECONDS - 1)
+    assert door.forget(9) == 0
+    assert door.acquire("a", "me", 30, "op") == LockLost("a")
+    clock.move(2)
+    assert door.forget(9) == 2
+    assert door.acquire("a", "me", 30, "op").fence == 3
+
+
+def test_those_who_wait_come_in_their_order(door):
+    door.acquire("a", "me", 30)
+    assert all(isinstance(door.waits(each), Queued) for each in ("x", "y", "x"))
+    assert door.get("a").waiting == 2
+    assert door.release("a", 1).waiting
+    assert door.waits("y") == Queued("a", None, 0.0)
+    assert door.acquire("a", "new", 30) == Held("a", None, 0.0)
+    granted = door.waits("x")
+    assert (granted.fence, granted.owner) == (2, "x")
+    assert isinstance(door.waits("y"), Queued)
+    assert door.get("a").waiting == 1
+    assert door.release("a", 2).waiting
+    assert door.waits("y").fence == 3
+    assert not door.release("a", 3).waiting
+
+
+def test_waited_seconds_are_those_of_this_request(door, clock):
+    door.acquire("a", "me", 30)
+    door.waits("x", "first")
+    clock.move(1)
+    door.waits("x", "first")
+    door.leave("a", "x", "first")
+    clock.move(1)
+    door.waits("x", "second")
+    clock.move(0.5)
+    door.release("a", 1)
+    granted = door.waits("x", "second")
+    assert 0.5 <= granted.waited_seconds < 1
+
+
+def test_a_waiter_granted_at_its_first_look_waited_for_nothing(door):
+    door.acquire("a", "me", 30)
+    door.waits("x", "first")
+    door.release("a", 1)
+    assert door.waits("x", "second").waited_seconds == 0
+
+
+def test_who_left_holds_up_nobody_and_has_its_place_if_it_comes_back_in_time(door, clock):
+    door.acquire("a", "me", 30)
+    door.waits("x")
+    door.waits("y")
+    door.leave("a", "x", "r")
+    assert door.get("a").waiting == 1
+    clock.move(LOCK_TICKET_SECONDS - 0.5)
+    door.waits("y")
+    assert isinstance(door.waits("x", "r2"), Queued)
+    door.release("a", 1)
+    assert isinstance(door.waits("y"), Queued)
+    door.leave("a", "x", "r")  # a late word of the first request says nothing about the second
+    assert isinstance(door.waits("y"), Queued)
+    door.leave("a", "x", "r2")
+    assert door.waits("y").fence == 2
+
+
+def test_who_comes_back_too_late_has_lost_its_place(door, clock):
+    door.acquire("a", "me", 30)
+    door.waits("x")
+    door.leave("a", "x", "r")
+    door.waits("y")
+    clock.move(LOCK_TICKET_SECONDS + 0.1)
+    door.waits("y")
+    door.waits("x", "r2")
+    door.release("a", 1)
+    assert isinstance(door.waits("x", "r2"), Queued)
+    assert door.waits("y").fence == 2
+
+
+def test_one_who_says_nothing_any_more_holds_up_nobody_for_long(door, clock):
+    door.acquire("a", "me", 30)
+    door.waits("x")
+    clock.move(LOCK_SILENCE_SECONDS_MAX - 0.1)
+    door.waits("y")
+    door.release("a", 1)
+    assert isinstance(door.waits("y"), Queued)
+    clock.move(0.2)
+    assert door.waits("y").fence == 2
+
+
+def test_tickets_go_when_their_time_is_over(door, clock):
+    door.acquire("a", "me", 300)
+    door.waits("x")
+    door.waits("y")
+    clock.move(LOCK_SILENCE_SECONDS_MAX + LOCK_TICKET_SECONDS - 1)
+    door.waits("y")
+    assert door.forget(9) == 0
+    clock.move(1.1)
+    assert door.forget(9) == 2
+    left = door.conn.execute("select operation from steadhold.lock_tickets where fence is null").fetchall()
+    assert left == [("y",)]
+    clock.move(LOCK_SILENCE_SECONDS_MAX + LOCK_TICKET_SECONDS)
+    assert door.forget(9) == 1
+
+
+def test_what_nobody_was_told_of_is_given_back(door):
+    door.waits("x", "r")
+    door.give_back("a", "x", "r", 1)
+    assert not door.get("a").held
+    assert door.waits("x", "r2") == LockLost("a")
+
+
+def test_what_another_request_was_told_of_is_not_given_back(door):
+    door.waits("x", "r")
+    assert door.waits("x", "r2").again
+    door.give_back("a", "x", "r", 1)
+    assert door.get("a").held
+
+
+def test_its_history(door, clock):
+    door.acquire("a", "me", 30)
+    door.renew("a", 1, 30)
+    door.release("a", 1)
+    door.release("a", 1)
+    door.acquire("a", "me", 30)
+    clock.move(31)
+    door.acquire("a", "me", 30)
+    clock.move(31)
+    assert plans.expire(door.conn, door.workspace, 9) == 1
+    assert plans.expire(door.conn, door.workspace, 9) == 0
+    assert door.events() == [
+        (1, "lock.granted", 1),
+        (2, "lock.released", 1),
+        (3, "lock.granted", 2),
+        (4, "lock.expired", 2),
+        (5, "lock.granted", 3),
+        (6, "lock.expired", 3),
+    ]
+
+
+def test_reading(door, clock):
+    assert door.get("a") == Missing()
+    door.acquire("a", "me", 30)
+    door.waits("x")
+    now = door.get("a")
+    assert (now.held, now.owner, now.fence, now.revision, now.waiting) == (True, "me", 1, 1, 1)
+    clock.move(31)
+    ended = door.get("a")
+    assert (ended.held, ended.fence, ended.revision, ended.waiting) == (False, 1, 2, 0)
+    plans.expire(door.conn, door.workspace, 9)
+    assert door.get("a").revision == 2
+
+
+def test_the_list(door):
+    for name in ("b", "a.1", "a.2", "a"):
+        door.acquire(name, "me", 30)
+    held = Call(lambda: fences.grant(door.workspace, [Wanted("job:x", "w", 30)]), door.workspace, "t")
+    assert play(door.conn, held)[0].fence == 1
+    assert [lock.name for lock in door.names("", "", 9)] == ["a", "a.1", "a.2", "b"]
+    assert [lock.name for lock in door.names("a.", "", 9)] == ["a.1", "a.2"]
+    assert [lock.name for lock in door.names("", "a", 2)] == ["a.1", "a.2"]
+    assert [lock.name for lock in door.names("", "", 9, ("b", "c"))] == ["b"]
+    assert door.names("", "", 9, ()) == []
+
+
+def test_the_sweep_keeps_what_is_held_and_sees_each_row_once(door, clock):
+    door.acquire("a", "me", 30)
+    door.acquire("b", "me", 30)
+    door.acquire("c", "me", 30)
+    clock.move(20)
+    door.renew("a", 1, 30)
+    door.release("b", 1)
+    clock.move(11)
+    assert plans.expire(door.conn, door.workspace, 9) == 2  # the released one is looked at for the last time
+    assert [door.get(name).held for name in "abc"] == [True, False, False]
+    assert door.events("b")[-1] == (2, "lock.released", 1)
+    assert plans.expire(door.conn, door.workspace, 9) == 0
+    clock.move(20)
+    assert plans.expire(door.conn, door.workspace, 9) == 1
+    assert door.release("b", 1).again
+
+
+def test_a_lock_is_relied_on_while_it_is_held(door, clock):
+    door.acquire("a", "me", 30)
+    assert door.require("a", 1) is None
+    assert door.require("a", 2) == StaleFence("lock:a")
+    held = [FenceRef("lock:a", 1)]
+    assert state.put(door.conn, door.workspace, "n", b"1", None, held).revision == 1
+    clock.move(31)
+    assert door.require("a", 1) == StaleFence("lock:a")
+    assert state.put(door.conn, door.workspace, "n", b"2", 1, held) == StaleFence("lock:a")
+
+
+def test_the_highest_fence_of_a_resource(door):
+    assert door.mark("disk", 3) == Marked(3)
+    assert door.mark("disk", 3) == Marked(3)
+    assert door.mark("disk", 2) == Outrun("disk", 3)
+    assert door.mark("disk", 9) == Marked(9)
+    assert door.mark("tape", 1) == Marked(1)
+
+
+def test_after_a_failover_nothing_is_issued_twice_and_nobody_loses_time(database, workspace, clock):
+    with database.connect() as conn, conn.transaction(force_rollback=True):
+        door = Door(conn, workspace)
+        door.acquire("a", "me", 30)
+        door.acquire("b", "me", 30)
+        door.release("b", 1)
+        clock.move(20)
+        conn.execute("update steadhold.house set incarnation = 1, began_at = steadhold.clock()")
+        base = 1 << 32
+        clock.move(29)
+        assert isinstance(door.acquire("a", "you", 30), Held)
+        clock.move(2)
+        assert (door.acquire("a", "you", 30).fence, door.acquire("b", "you", 30).fence) == (base + 1, base + 1)
+        revisions = [revision for revision, _, _ in door.events()]
+        assert revisions == [1, base + 1, base + 2]
+        assert [revision for revision, _, _ in door.events("b")] == [1, 2, base + 1]
+        assert door.get("a").revision == base + 2
+
+
+def test_one_batch_of_many(conn, workspace):
+    """Many askings in one statement, as a flush makes it: one holder, and each is told of it."""
+    items = [
+        {
+            "workspace": workspace, "subject": f"lock:{n % 2}", "owner": f"o{n}", "operation": f"p{n}", "request": None,
+            "ttl_seconds": 30.0, "kept_seconds": 5.0, "remembered_seconds": 60.0,
+        }
+        for n in range(6)
+    ]  # fmt: skip
+    hands = play(conn, Call(lambda: each(plans.SQL.take, items), workspace, "t"))
+    assert [(hand[0][0], hand[0][1], hand[0][2]) for hand in hands] == [(n < 2, 1, f"o{n % 2}") for n in range(6)]
