@@ -16,7 +16,7 @@ from steadhold.state.model import (
     Stored,
     Written,
 )
-from steadhold.state.plans import batch, delete, get, get_revision, names, put, require, revisions
+from steadhold.state.plans import batch, delete, get, get_revision, hold, names, put, require, revisions
 
 __all__ = [
     "Entry",
@@ -35,6 +35,7 @@ __all__ = [
     "delete",
     "get",
     "get_revision",
+    "hold",
     "names",
     "put",
     "require",

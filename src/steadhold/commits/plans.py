@@ -1,0 +1,68 @@
+"""commits: several verbs of several rooms, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from steadhold.commits import holding
+from steadhold.commits.model import REQUIRE, CommitOutcome, Committed, Item, Refused, items, repeated
+from steadhold.commits.together import together
+from steadhold.kit.limits import COMMIT_ITEMS_MAX
+from steadhold.kit.plan import Call, Plan, Refusal, single_operation, undoable
+
+HOLDING: Final = frozenset({"state.require", *holding.NAMES})
+"""The verbs that test a condition and hold it to the commit."""
+
+
+@single_operation
+def run(workspace: str, require: Sequence[Call[Any]] = (), apply: Sequence[Call[Any]] = ()) -> Plan[CommitOutcome]:
+    """Make all changes in `apply` if all conditions in `require` are true, and they stay so until the commit; or none.
+
+    Both are calls of rooms' verbs: `state.put.call(…)`, `state.require.call(…)`. No two of a list may be about the
+    same thing. Outcomes: `Committed` with what each came to, `Refused` with the first refusal and where it stands
+    (a stale grant before all others), `RepeatedName`. After a refusal nothing of any item is left, whether the
+    transaction then commits or not.
+
+    Raises:
+        ValueError: there are too many calls, or one that no commit can hold.
+    """
+    asked = items(require, apply)
+    _refuse_unfit(workspace, asked)
+    if twice := repeated(asked):
+        return twice
+    outcome = yield from undoable(_attempt(workspace, asked))
+    if isinstance(outcome, _Broken):
+        raise outcome.error
+    if isinstance(outcome, Refused):
+        return outcome
+    return Committed(tuple(outcome[: len(require)]), tuple(outcome[len(require) :]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken(Refusal):
+    """An item raised: what others have written by then is undone, too, before anybody is told."""
+
+    error: Exception
+
+
+def _attempt(workspace: str, asked: Sequence[Item]) -> Plan[list[Any] | Refused | _Broken]:
+    try:
+        return (yield from together(workspace, asked))
+    except Exception as error:  # noqa: BLE001 - it is raised again once the savepoint is restored
+        return _Broken(error)
+
+
+def _refuse_unfit(workspace: str, asked: Sequence[Item]) -> None:
+    if len(asked) > COMMIT_ITEMS_MAX:
+        raise ValueError(f"a commit takes at most {COMMIT_ITEMS_MAX} items; these are {len(asked)}")
+    for item in asked:
+        call, where = item.call, f"{item.list}[{item.index}]"
+        if call.workspace != workspace:
+            raise ValueError(f"{where}: {call.name} is of workspace {call.workspace!r}, the commit of {workspace!r}")
+        if call.single:
+            raise ValueError(f"{where}: {call.name} needs a transaction of its own, so no commit can hold it")
+        if item.list == REQUIRE and call.name not in HOLDING:
+            holds = ", ".join(sorted(HOLDING))
+            raise ValueError(f"{where}: {call.name} would not hold what it reads to the commit; there are {holds}")
