@@ -1,0 +1,59 @@
+"""approvals: one outcome, bound to the exact artifact, and a grant that is used once."""
+
+from __future__ import annotations
+
+from steadhold.approvals.model import Approval, Artifact, Asked, By, Deed
+from steadhold.approvals.outcomes import (
+    AlreadyUsed,
+    AlreadyVoted,
+    ApprovalEnded,
+    ArtifactMismatch,
+    Moved,
+    NotApprover,
+    NotRequester,
+    NotUsable,
+    QuorumUnreachable,
+    Verdict,
+)
+from steadhold.approvals.plans import (
+    approvals,
+    get,
+    hold,
+    pass_time,
+    request,
+    require,
+    revoke,
+    use,
+    verify,
+    vote,
+    withdraw,
+)
+
+__all__ = [
+    "AlreadyUsed",
+    "AlreadyVoted",
+    "Approval",
+    "ApprovalEnded",
+    "Artifact",
+    "ArtifactMismatch",
+    "Asked",
+    "By",
+    "Deed",
+    "Moved",
+    "NotApprover",
+    "NotRequester",
+    "NotUsable",
+    "QuorumUnreachable",
+    "Verdict",
+    "approvals",
+    "get",
+    "hold",
+    "pass_time",
+    "request",
+    "require",
+    "revoke",
+    "use",
+    "verify",
+    "vote",
+    "withdraw",
+]

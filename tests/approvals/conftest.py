@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from steadhold.db.pool import Pool
+from steadhold.play.single import Single
+from tests.approvals.house import House
+from tests.approvals.people import Desk
+
+
+@pytest.fixture
+def desk(conn, workspace):
+    return Desk(conn, workspace)
+
+
+@pytest.fixture
+async def house(dsn, workspace):
+    async with Pool(dsn, size=4) as pool:
+        yield House(Single(pool), workspace)
