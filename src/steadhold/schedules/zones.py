@@ -90,14 +90,20 @@ def _names() -> frozenset[str]:
 
 
 def _year(second: int) -> int:
-    return (EPOCH + timedelta(seconds=second)).year
+    """The year of a second, or the nearest that has spans."""
+    return (EPOCH + timedelta(seconds=min(max(second, _begin(YEARS.start)), _begin(YEARS.stop) - 1))).year
+
+
+@lru_cache
+def _begin(year: int) -> int:
+    return (datetime(year, 1, 1, tzinfo=UTC) - EPOCH) // SECOND
 
 
 @lru_cache(maxsize=8192)
 def _spans(zone: ZoneInfo, year: int) -> tuple[Span, ...]:
     if year not in YEARS:
         return ()
-    begin, end = (int(datetime(y, 1, 1, tzinfo=UTC).timestamp()) for y in (year, year + 1))
+    begin, end = _begin(year), _begin(year + 1)
     changes = [begin - _MARGIN, *_changes(zone, begin - _MARGIN, end + _MARGIN), end + _MARGIN]
     offsets = [_offset(zone, second) for second in changes]
     whole = [
