@@ -101,6 +101,9 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "already_used": Kind(409, "stop", "The approval was used"),
     "not_usable": Kind(409, "stop", "The approval cannot be used"),
     "quorum_unreachable": Kind(422, "stop", "Fewer can approve than have to"),
+    # --- commits ---
+    "unknown_op": Kind(422, "stop", "This version does not know the op"),
+    "repeated_name": Kind(422, "stop", "Two items are about the same thing"),
     # --- how much ---
     "queue_full": Kind(429, "wait", "The queue is as deep as it may be"),
     "too_many_requests": Kind(429, "wait", "Too many requests"),
