@@ -8,6 +8,7 @@ from steadhold.sdk.access import AuditRoom, EntitlementsRoom, KeysRoom, Workspac
 from steadhold.sdk.grammar import Mode, Script, Stream
 from steadhold.sdk.jobs import JobsRoom
 from steadhold.sdk.operations import OperationsRoom
+from steadhold.sdk.schedules import SchedulesRoom
 from steadhold.sdk.state import StateRoom
 
 
@@ -17,6 +18,7 @@ class Rooms(Generic[Mode]):
     def __init__(self) -> None:
         self.state: StateRoom[Mode] = StateRoom(self)
         self.jobs: JobsRoom[Mode] = JobsRoom(self)
+        self.schedules: SchedulesRoom[Mode] = SchedulesRoom(self)
         self.operations: OperationsRoom[Mode] = OperationsRoom(self)
         self.keys: KeysRoom[Mode] = KeysRoom(self)
         self.workspaces: WorkspacesRoom[Mode] = WorkspacesRoom(self)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from steadhold import schedules
 from steadhold.db.pool import Pool
 from steadhold.kit import failpoints
 from steadhold.kit.duty import Duty
@@ -125,12 +126,12 @@ class Duties:
 class Announcements:
     """What the database says is due, over all workspaces and rooms, in one query.
 
-    The rooms' functions read the retention windows as settings of that transaction: behind a pooler the
-    connection is somebody else's afterwards.
+    The rooms' functions read the retention windows, and the zone tables of this server, as settings of that
+    transaction: behind a pooler the connection is somebody else's afterwards.
     """
 
     def __init__(self, pool: Pool, retention: Retention) -> None:
-        windows = msgspec.structs.asdict(retention)
+        windows = {**msgspec.structs.asdict(retention), "zone_tables": schedules.tables_version()}
         told = ", ".join(f"set_config('steadhold.{name}', '{n}', true)" for name, n in windows.items())
         self._begin = f"begin read only; select {told}"
         self._pool = pool

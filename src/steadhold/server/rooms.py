@@ -21,6 +21,7 @@ WINDOWS: Final = {
     "events": "events_seconds",
     "jobs": "jobs_seconds",
     "operations": "receipts_seconds",
+    "schedules": "schedule_runs_seconds",
     "state": "tombstones_seconds",
 }
 """The retention window that a room's own duties keep, and that its doors tell."""

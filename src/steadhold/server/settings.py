@@ -22,6 +22,7 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     events_seconds: Annotated[Days, Meta(description="Event rows, from their publication or change on.")] = 3 * DAY
     tombstones_seconds: Annotated[Days, Meta(description="Tombstones of state.")] = 30 * DAY
     jobs_seconds: Annotated[Days, Meta(description="Finished jobs with their checkpoints.")] = 30 * DAY
+    schedule_runs_seconds: Annotated[Days, Meta(description="Runs of schedules.")] = 90 * DAY
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -101,6 +101,14 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "already_used": Kind(409, "stop", "The approval was used"),
     "not_usable": Kind(409, "stop", "The approval cannot be used"),
     "quorum_unreachable": Kind(422, "stop", "Fewer can approve than have to"),
+    # --- schedules ---
+    "bad_cron": Kind(400, "stop", "The cron expression is not one of this dialect"),
+    "bad_time_zone": Kind(422, "stop", "The time zone is missing or unknown"),
+    "bad_schedule": Kind(422, "stop", "The schedule contradicts itself"),
+    "target_unknown": Kind(422, "stop", "This version cannot start that"),
+    "never_due": Kind(422, "stop", "No instant of the schedule is still to come"),
+    "backfill_too_large": Kind(422, "stop", "The span has more instants than one backfill takes"),
+    "runs_pruned": Kind(410, "stop", "What became of instants so early is not kept any more"),
     # --- commits ---
     "unknown_op": Kind(422, "stop", "This version does not know the op"),
     "repeated_name": Kind(422, "stop", "Two items are about the same thing"),

@@ -1,0 +1,121 @@
+"""From a body to a spec: what contradicts itself is refused before anything is looked at. And back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import UNSET, Raw
+
+from steadhold.jobs.doors import content
+from steadhold.kit.limits import JOB_INPUT_BYTES_MAX
+from steadhold.schedules import cron, instants
+from steadhold.schedules.spec import Job, Spec
+from steadhold.schedules.wire import Dst, JobTarget, SpecBody, Target
+from steadhold.web import reply
+from steadhold.web.problem import stop
+
+
+def spec_of(body: SpecBody) -> Spec:
+    """The spec that a body describes; Stop where it is none."""
+    _one_cadence(body)
+    dst = body.dst or Dst()
+    return Spec(
+        job=_job(body.target),
+        cron=body.cron,
+        every_seconds=body.every_seconds,
+        at=_whole(body.at, "/at"),
+        time_zone=body.time_zone,
+        gap=dst.gap,
+        fold=dst.fold,
+        missed=body.missed.policy,
+        window_seconds=body.missed.window_seconds,
+        max_runs=body.missed.max_runs,
+        overlap=body.overlap,
+        sequential=body.sequential,
+        jitter_seconds=body.jitter_seconds,
+        starts_at=_whole(body.starts_at, "/starts_at"),
+        ends_at=_whole(body.ends_at, "/ends_at"),
+        paused=body.paused,
+        freshness_seconds=body.freshness_seconds,
+    )
+
+
+def _one_cadence(body: SpecBody) -> None:
+    if sum(said is not None for said in (body.cron, body.every_seconds, body.at)) != 1:
+        stop("bad_schedule", "Say exactly one of cron, every_seconds and at.", pointer="")
+    if body.sequential and body.overlap != "enqueue":
+        stop("bad_schedule", 'Only overlap "enqueue" can be sequential.', pointer="/sequential")
+    if body.starts_at is not None and body.ends_at is not None and body.starts_at >= body.ends_at:
+        stop("bad_schedule", "ends_at lies behind starts_at.", pointer="/ends_at")
+    if body.cron is not None:
+        _cron(body.cron, body.time_zone)
+        return
+    for name in ("time_zone", "dst"):
+        if getattr(body, name) is not None:
+            stop("bad_schedule", f"{name} says how cron is read; without cron leave it out.", pointer=f"/{name}")
+
+
+def _cron(text: str, time_zone: str | None) -> None:
+    parsed = cron.parse(text)
+    if isinstance(parsed, cron.CronFault):
+        stop("bad_cron", parsed.why, pointer="/cron", field=parsed.field, position=parsed.position)
+    if time_zone is None:
+        stop("bad_time_zone", "cron needs time_zone: a name such as Europe/Berlin, or UTC.", pointer="/time_zone")
+    zone = instants.zone(time_zone)
+    if isinstance(zone, instants.ZoneFault):
+        stop("bad_time_zone", zone.why, pointer="/time_zone")
+
+
+def _whole(moment: datetime | None, pointer: str) -> datetime | None:
+    if moment is not None and moment.microsecond:
+        stop("bad_schedule", "Instants are whole seconds.", pointer=pointer)
+    return None if moment is None else moment.astimezone(UTC)
+
+
+def _job(target: Target) -> Job:
+    if target.job is None or target.inbox is not UNSET:
+        stop("target_unknown", "This version starts jobs: say target.job, and nothing else.", pointer="/target")
+    job = target.job
+    return Job(
+        type=job.type,
+        input=content(job.input, job.input_ref, "input", JOB_INPUT_BYTES_MAX),
+        input_ref=job.input_ref,
+        inputs=tuple(job.inputs),
+        priority=job.priority,
+        deadline_seconds=job.deadline_seconds,
+        tags=tuple(dict.fromkeys(job.tags)),
+    )
+
+
+def body_of(spec: Spec) -> dict[str, Any]:
+    """The members that a PUT of this spec sends; defaults are told, what was left out is not."""
+    found: dict[str, Any] = {
+        "cron": spec.cron,
+        "every_seconds": spec.every_seconds,
+        "at": reply.maybe_instant(spec.at),
+        "time_zone": spec.time_zone,
+        "dst": None if spec.cron is None else {"gap": spec.gap, "fold": spec.fold},
+        "missed": {"policy": spec.missed, "window_seconds": spec.window_seconds, "max_runs": spec.max_runs},
+        "overlap": spec.overlap,
+        "sequential": spec.sequential,
+        "jitter_seconds": spec.jitter_seconds,
+        "starts_at": reply.maybe_instant(spec.starts_at),
+        "ends_at": reply.maybe_instant(spec.ends_at),
+        "paused": spec.paused,
+        "freshness_seconds": spec.freshness_seconds,
+        "target": {"job": _target(spec.job)},
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _target(job: Job) -> JobTarget:
+    return JobTarget(
+        type=job.type,
+        input=UNSET if job.input is None else Raw(job.input),
+        input_ref=job.input_ref,
+        inputs=list(job.inputs),
+        priority=job.priority,
+        deadline_seconds=job.deadline_seconds,
+        tags=list(job.tags),
+    )

@@ -1,0 +1,272 @@
+"""From decisions to what is written of them: the job of a run, the rows of runs, the events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import msgspec
+
+from steadhold import jobs
+from steadhold.access import NotEntitled, QueueFull
+from steadhold.events import Happened
+from steadhold.jobs.admission import SubmitOutcome
+from steadhold.schedules import instants, model
+from steadhold.schedules import spec as specs
+from steadhold.schedules.model import Decision, Fresh, Place, Skip, Span, Start, Widen
+from steadhold.schedules.spec import Spec
+
+Admission: TypeAlias = tuple[jobs.Submission, SubmitOutcome]
+"""A job, and what admission said of it."""
+
+ADMITTED, COALESCED, SKIPPED, FAILED = range(4)
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A schedule's row as it is while we hold it."""
+
+    id: str
+    revision: int
+    body: bytes
+    since: datetime
+    cursor: datetime
+    next_at: datetime | None
+    range_at: datetime | None
+    manual_at: datetime | None
+    told: int
+    tables: str
+    pruned_to: datetime | None
+    deleted: bool
+    made_at: datetime
+    changed_at: datetime
+
+    @property
+    def spec(self) -> Spec:
+        """What it is told to do."""
+        return specs.read(self.body)
+
+    @property
+    def subject(self) -> str:
+        """The name under which events know it, and under which its jobs wait for each other."""
+        return f"schedule:{self.id}"
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """The database's time once the rows are held, and the number below which none is issued."""
+
+    now: datetime
+    base: int
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What is to be written of one held schedule."""
+
+    held: Held
+    decisions: tuple[Decision, ...]
+    cursor: datetime
+    next_at: datetime | None
+    operation_id: str | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody asked for these runs, rather than the schedule."""
+        return self.operation_id is not None
+
+
+class Row(msgspec.Struct, frozen=True):
+    """What became of an instant, to be written: new, or of a row that is there (`grows`, `place`)."""
+
+    outcome: int
+    scheduled_at: datetime
+    last_at: datetime
+    count: int
+    manual: bool
+    local: str
+    window_start: datetime
+    covers: tuple[Span, ...] = ()
+    reason: str | None = None
+    job: str | None = None
+    grows: bool = False
+    place: Place | None = None
+
+
+def read_spans(body: bytes) -> tuple[Span, ...]:
+    """Spans as they are kept."""
+    return msgspec.json.decode(body, type=tuple[Span, ...]) if body else ()
+
+
+def submission(work: Work, decision: Start | Widen) -> jobs.Submission:
+    """The job of a run: what the schedule says, and which run it is of."""
+    held, spec = work.held, work.held.spec
+    job, scheduled = spec.job, model.newest(decision)
+    trigger = trigger_of(work, decision)
+    window = f"{_told(decision.window_start)}&window_end={_told(scheduled)}"
+    reference = f"{held.subject}?trigger_id={trigger}&scheduled_at={_told(scheduled)}&window_start={window}"
+    evidence = None if spec.freshness_seconds is None else scheduled - specs.seconds(spec.freshness_seconds)
+    manual = decision.place.manual if isinstance(decision, Widen) else decision.fresh.manual
+    again = decision.place.again + 1 if isinstance(decision, Widen) else 0
+    return jobs.Submission(
+        type=job.type,
+        input=job.input,
+        input_ref=job.input_ref,
+        inputs=(*job.inputs, reference),
+        priority=job.priority,
+        run_at=None if manual else specs.delayed(spec, held.id, scheduled),
+        concurrency_key=held.subject if spec.one_at_a_time else None,
+        deadline_seconds=job.deadline_seconds,
+        evidence_not_before=evidence,
+        tags=job.tags,
+        correlation_id=trigger,
+        id=specs.job_id(trigger, scheduled, again),
+    )
+
+
+def _told(at: datetime) -> str:
+    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def trigger_of(work: Work, decision: Start | Widen) -> str:
+    """The identity of a run."""
+    if isinstance(decision, Widen):
+        return decision.place.trigger_id
+    return _trigger(work, decision.fresh.scheduled_at, manual=decision.fresh.manual)
+
+
+def _trigger(work: Work, at: datetime, *, manual: bool) -> str:
+    return specs.trigger_id(work.held.id, work.operation_id if manual and work.operation_id else at)
+
+
+def rows_of(work: Work, submitted: Sequence[Admission | None]) -> Iterator[Row]:
+    """What became of each decision, given what admission said of its job."""
+    for decision, made in zip(work.decisions, submitted, strict=True):
+        if isinstance(decision, Skip):
+            yield _skipped(work, decision)
+        elif made is not None:
+            yield from _run(decision, *made)
+
+
+def _skipped(work: Work, skip: Skip) -> Row:
+    span = skip.span
+    start = model.window_start(work.held.spec, span.first, work.held.since)
+    reason, grows = skip.reason, skip.grows
+    return Row(SKIPPED, span.first, span.last, span.count, skip.manual, skip.local, start, (), reason, grows=grows)
+
+
+def _run(decision: Start | Widen, job: jobs.Submission, outcome: SubmitOutcome) -> Iterator[Row]:
+    if not isinstance(outcome, (jobs.Submitted, jobs.Existing)):
+        code = refusal_code(outcome)
+        refused = decision.absorbs if isinstance(decision, Widen) else (*decision.absorbs, decision.fresh)
+        yield from (_row(fresh, FAILED, code) for fresh in refused)
+        return
+    yield from (_row(fresh, COALESCED) for fresh in decision.absorbs)
+    if isinstance(decision, Start):
+        whole = msgspec.structs.replace(decision.fresh, window_start=decision.window_start, covers=decision.covers)
+        yield _row(whole, ADMITTED, job=job.id)
+    else:
+        yield _placed(decision.place, ADMITTED, decision.window_start, decision.covers, job.id)
+    yield from (_placed(place, COALESCED, place.window_start, place.covers) for place in decision.replaces)
+
+
+def refusal_code(outcome: SubmitOutcome) -> str:
+    """The code with which admission refused."""
+    match outcome:
+        case NotEntitled() | QueueFull():
+            return outcome.code
+        case jobs.InvalidInput():
+            return "invalid_input"
+        case jobs.KeyConflict():
+            return "key_conflict"
+        case jobs.Submitted() | jobs.Existing():
+            raise AssertionError("an admitted job was not refused")
+
+
+def _row(fresh: Fresh, outcome: int, reason: str | None = None, job: str | None = None) -> Row:
+    at = fresh.scheduled_at
+    return Row(outcome, at, at, 1, fresh.manual, fresh.local, fresh.window_start, fresh.covers, reason, job)
+
+
+def _placed(place: Place, outcome: int, start: datetime, covers: tuple[Span, ...], job: str | None = None) -> Row:
+    at = place.scheduled_at
+    return Row(outcome, at, at, 1, place.manual, "", start, covers, None, job, place=place)
+
+
+def item(workspace: str, work: Work, row: Row) -> dict[str, Any]:
+    """A new row."""
+    return {
+        "workspace": workspace,
+        "schedule": work.held.id,
+        "scheduled_at": row.scheduled_at,
+        "manual": row.manual,
+        "last_at": row.last_at,
+        "count": row.count,
+        "local": row.local,
+        "window_start": row.window_start,
+        "covers": msgspec.json.encode(row.covers) if row.covers else b"",
+        "trigger_id": _trigger(work, row.scheduled_at, manual=row.manual),
+        "operation_id": work.operation_id if work.asked else None,
+        "revision": work.held.revision,
+        "outcome": row.outcome,
+        "reason": row.reason,
+        "job": row.job,
+    }
+
+
+def grown(workspace: str, work: Work, row: Row) -> dict[str, Any]:
+    """A range that goes on."""
+    more = {"last_at": row.last_at, "count": row.count}
+    return {"workspace": workspace, "schedule": work.held.id, "scheduled_at": work.held.range_at, **more}
+
+
+def rewritten(workspace: str, id: str, place: Place, row: Row | None = None) -> dict[str, Any]:
+    """A row that is there: of the place that another took, that stands for more now, or (None) whose job has ended."""
+    return {
+        "workspace": workspace,
+        "schedule": id,
+        "scheduled_at": place.scheduled_at,
+        "manual": place.manual,
+        "outcome": row.outcome if row else ADMITTED,
+        "live": row is not None and row.outcome == ADMITTED,
+        "job": row.job if row else None,
+        "window_start": row.window_start if row else None,
+        "covers": msgspec.json.encode(row.covers) if row and row.covers else None,
+    }
+
+
+def advance(workspace: str, work: Work, made: Sequence[Row], at: Moment) -> dict[str, Any]:
+    """Where the schedule stands once its rows are written."""
+    own = [row for row in made if not row.manual and row.place is None]
+    range_at = work.held.range_at
+    if own and not work.asked:
+        last = own[-1]
+        range_at = None if last.outcome != SKIPPED else range_at if last.grows else last.scheduled_at
+    manual = [row.scheduled_at for row in made if row.manual and row.place is None]
+    told = len(list(events_of(work, made, at.base)))
+    return {
+        "workspace": workspace,
+        "id": work.held.id,
+        "cursor": work.cursor,
+        "next_at": work.next_at,
+        "range_at": range_at,
+        "manual_at": manual[-1] if manual else None,
+        "told": max(work.held.told, at.base) + told if told else work.held.told,
+        "tables": instants.tables_version(),
+    }
+
+
+NAMES = ("schedule.waiting", "schedule.coalesced", "schedule.skipped", "schedule.failed")
+
+
+def events_of(work: Work, made: Sequence[Row], base: int) -> Iterator[tuple[str, int, Happened]]:
+    """An event for each row that is new or has another outcome now; a range that goes on was told when it began."""
+    number = max(work.held.told, base)
+    for row in made:
+        if row.grows or (row.place is not None and row.outcome == ADMITTED and row.job is None):
+            continue
+        number += 1
+        trigger = row.place.trigger_id if row.place else _trigger(work, row.scheduled_at, manual=row.manual)
+        data = {"trigger_id": trigger, "scheduled_at": _told(row.scheduled_at), "job_id": row.job, "reason": row.reason}
+        if row.count > 1:
+            data |= {"last_at": _told(row.last_at), "count": row.count}
+        kept = {name: value for name, value in data.items() if value is not None}
+        yield work.held.subject, number, Happened(NAMES[row.outcome], msgspec.json.encode(kept), correlation_id=trigger)

@@ -1,0 +1,158 @@
+"""schedules: the shapes of its requests and replies."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+from steadhold.jobs.takes import Bytes, Id, Moment, Reference
+from steadhold.kit import limits
+from steadhold.schedules.model import Kind, Outcome
+from steadhold.schedules.spec import Fold, Gap, Overlap, Policy
+from steadhold.web.reply import Instant
+
+Seconds: TypeAlias = Annotated[int, Meta(ge=1, le=limits.SCHEDULE_SECONDS_MAX)]
+
+
+class Taken(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What is taken in: members that are not known are refused."""
+
+
+class JobTarget(Taken, kw_only=True, frozen=True):
+    """The job that each run submits. At most one of `input` and `input_ref`; without either the input is null."""
+
+    type: Id
+    input: Bytes = UNSET
+    input_ref: Reference | None = None
+    inputs: Annotated[list[Reference], Meta(max_length=limits.JOB_INPUTS_MAX - 1)] = []
+    priority: Annotated[int, Meta(ge=0, le=limits.PRIORITY_MAX)] = 5
+    deadline_seconds: Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)] | None = None
+    tags: Annotated[list[Id], Meta(max_length=limits.JOB_TAGS_MAX)] = []
+
+
+class Target(Taken, kw_only=True, frozen=True):
+    """What a run starts: a job. An inbox event is not known in this version."""
+
+    job: JobTarget | None = None
+    inbox: Raw | UnsetType = UNSET
+
+
+class Dst(Taken, kw_only=True, frozen=True):
+    """What a fixed expression does where a clock jumps over its time, and where it comes twice."""
+
+    gap: Gap = "run_after"
+    fold: Fold = "first"
+
+
+class Missed(Taken, kw_only=True, frozen=True):
+    """What becomes of instants that nobody recorded in time."""
+
+    policy: Policy = "latest"
+    window_seconds: Seconds = 3_600
+    max_runs: Annotated[int, Meta(ge=1, le=limits.MISSED_RUNS_MAX)] = limits.MISSED_RUNS_MAX
+
+
+class SpecBody(Taken, kw_only=True, frozen=True):
+    """When and what. Exactly one of `cron` (with `time_zone`), `every_seconds` and `at`."""
+
+    target: Target
+    cron: str | None = None
+    every_seconds: Seconds | None = None
+    at: Moment | None = None
+    time_zone: str | None = None
+    dst: Dst | None = None
+    missed: Missed = Missed()
+    overlap: Overlap = "coalesce"
+    sequential: bool = False
+    jitter_seconds: Annotated[int, Meta(ge=0, le=limits.JITTER_SECONDS_MAX)] = 0
+    starts_at: Moment | None = None
+    ends_at: Moment | None = None
+    paused: bool = False
+    freshness_seconds: Seconds | None = None
+
+
+class BackfillBody(Taken, kw_only=True, frozen=True, rename={"first": "from", "until": "to"}):
+    """The instants from one moment on and before another."""
+
+    first: Moment
+    until: Moment
+
+
+class ScheduleReply(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """A schedule. `spec` is what a PUT sends; every instant up to `cursor` is settled for ever."""
+
+    id: str
+    revision: int
+    spec: dict[str, Any]
+    paused: bool
+    next_at: Instant | None
+    cursor: Instant
+    zone_tables: str
+    made_at: Instant
+    changed_at: Instant
+    made_again: bool = False
+
+
+class Window(msgspec.Struct, kw_only=True, frozen=True):
+    """The interval that a run answers for: `start` is in it, `end` is not."""
+
+    start: Instant
+    end: Instant
+
+
+class Covered(msgspec.Struct, kw_only=True, frozen=True):
+    """Consecutive instants that a run stands for."""
+
+    first: Instant
+    last: Instant
+    count: int
+
+
+class RunReply(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """What became of an instant, or of `count` of them up to `last_at`."""
+
+    schedule_id: str
+    kind: Kind
+    scheduled_at: Instant
+    local_time: str
+    window: Window
+    trigger_id: str
+    spec_revision: int
+    outcome: Outcome
+    recorded_at: Instant
+    reason: str | None = None
+    code: str | None = None
+    job_id: str | None = None
+    operation_id: str | None = None
+    last_at: Instant | None = None
+    count: int = 1
+    covers: list[Covered] = []
+
+
+class BackfillReply(msgspec.Struct, kw_only=True, frozen=True):
+    """Runs that are new, and those that were there."""
+
+    runs: list[RunReply]
+    existing: list[RunReply]
+
+
+class PreviewItem(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """An instant to come; or (`skipped`) local times, the first to the last, that have none."""
+
+    local_time: str
+    scheduled_at: Instant | None = None
+    offset_seconds: int | None = None
+    moved: Literal["gap", "fold"] | None = None
+    asked: str | None = None
+    skipped: Literal["gap", "first_pass", "second_pass"] | None = None
+    last_local_time: str | None = None
+
+
+class PreviewReply(msgspec.Struct, kw_only=True, frozen=True):
+    """The instants to come. They run only if the schedule is not paused."""
+
+    paused: bool
+    zone_tables: str
+    items: list[PreviewItem]

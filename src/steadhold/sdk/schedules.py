@@ -1,0 +1,258 @@
+"""schedules: one logical run for each instant, whatever restarts, edits and servers there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from steadhold.kit import exact
+from steadhold.kit.exact import JsonValue
+from steadhold.kit.fields import FenceRef
+from steadhold.sdk.grammar import Mode, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.schedule_shapes import Backfill, Covered, Preview, PreviewItem, Run, Schedule, Window
+from steadhold.sdk.words import UNSET, Unset, at, change, if_match, instant, members, pages, put_if, raw_json, read
+
+__all__ = ["Backfill", "Covered", "Preview", "PreviewItem", "Run", "Schedule", "SchedulesRoom", "Window"]
+
+Gap: TypeAlias = Literal["run_after", "skip"]
+Fold: TypeAlias = Literal["first", "second", "both"]
+Policy: TypeAlias = Literal["skip", "latest", "all"]
+Overlap: TypeAlias = Literal["skip", "coalesce", "enqueue"]
+
+
+class SchedulesRoom(Room[Mode]):
+    """`client.schedules`."""
+
+    @verb
+    def put(
+        self,
+        id: str,
+        job_type: str,
+        input: JsonValue | Unset = UNSET,
+        *,
+        raw: bytes | None = None,
+        input_ref: str | None = None,
+        inputs: Sequence[str] = (),
+        priority: int | None = None,
+        deadline_seconds: float | None = None,
+        tags: Sequence[str] = (),
+        cron: str | None = None,
+        time_zone: str | None = None,
+        every_seconds: int | None = None,
+        at: datetime | None = None,
+        gap: Gap | None = None,
+        fold: Fold | None = None,
+        missed: Policy | None = None,
+        window_seconds: int | None = None,
+        max_runs: int | None = None,
+        overlap: Overlap | None = None,
+        sequential: bool = False,
+        jitter_seconds: int | None = None,
+        starts_at: datetime | None = None,
+        ends_at: datetime | None = None,
+        paused: bool = False,
+        freshness_seconds: int | None = None,
+        if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Schedule]:
+        """Submit a job at each instant: of `cron` in a `time_zone`, `every_seconds`, or once `at` a moment.
+
+        Without `if_revision` it creates. The same again changes nothing. What is left out has its default.
+
+        Raises:
+            RevisionConflict: it has another revision, or (creating) there is one. StaleFence, OutcomeUnknown.
+            Problem: `bad_cron`, `bad_time_zone`, `bad_schedule`, `never_due`.
+        """
+        dst = members(gap=gap, fold=fold)
+        late = members(policy=missed, window_seconds=window_seconds, max_runs=max_runs)
+        job = members(
+            type=job_type,
+            input=_input(input, raw),
+            input_ref=input_ref,
+            inputs=list(inputs) or None,
+            priority=priority,
+            deadline_seconds=deadline_seconds,
+            tags=list(tags) or None,
+        )
+        spec = members(
+            cron=cron,
+            time_zone=time_zone,
+            every_seconds=every_seconds,
+            at=_moment(at),
+            dst=dst or None,
+            missed=late or None,
+            overlap=overlap,
+            sequential=sequential or None,
+            jitter_seconds=jitter_seconds,
+            starts_at=_moment(starts_at),
+            ends_at=_moment(ends_at),
+            paused=paused or None,
+            freshness_seconds=freshness_seconds,
+            target={"job": job},
+        )
+        return (yield from _put(id, spec, if_revision, fences, operation_id))
+
+    @verb
+    def put_spec(
+        self,
+        id: str,
+        spec: Mapping[str, Any] | bytes,
+        *,
+        if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Schedule]:
+        """As `put`, with the members as the server reads them, or their JSON: `get(id).spec` with a change, say.
+
+        Raises:
+            RevisionConflict, StaleFence, OutcomeUnknown, Problem: as for `put`.
+        """
+        body = spec if isinstance(spec, bytes) else exact.encode(dict(spec))
+        return (yield from _put(id, body, if_revision, fences, operation_id))
+
+    @verb
+    def get(self, id: str) -> Script[Schedule]:
+        """Read a schedule.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return read((yield Send("GET", at("schedules", id))), Schedule)
+
+    @flow
+    def list(self) -> Stream[Schedule]:
+        """Every schedule, by id."""
+        yield from pages(lambda cursor: at("schedules", cursor=cursor), Schedule)
+
+    @verb
+    def delete(
+        self, id: str, *, if_revision: int, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[int]:
+        """Delete revision `if_revision`; answers the deletion's own. What was due before is recorded and runs.
+
+        Raises:
+            NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
+        """
+        headers = if_match(if_revision)
+        target = at("schedules", id)
+        return (yield change("DELETE", target, operation_id=operation_id, fences=fences, headers=headers)).revision
+
+    @verb
+    def preview(self, id: str, *, start: datetime | None = None, count: int | None = None) -> Script[Preview]:
+        """The next instants from `start` or from now on, with what a change of the clock moves or leaves out.
+
+        Raises:
+            NotFound: there is none.
+        """
+        said: dict[str, Any] = {"from": start, "count": count}  # `from` is no name in Python
+        return read((yield Send("GET", at("schedules", id, "preview", **said))), Preview)
+
+    @flow
+    def runs(self, id: str) -> Stream[Run]:
+        """What became of its instants, the newest first; of a deleted schedule, too."""
+        yield from pages(lambda cursor: at("schedules", id, "runs", cursor=cursor), Run)
+
+    @verb
+    def trigger(
+        self,
+        id: str,
+        *,
+        if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Run]:
+        """Run now, as far as overlap allows; the answer says what came of it.
+
+        Raises:
+            NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
+        """
+        return (yield from _ask(id, "trigger", None, Run, if_revision, fences, operation_id))
+
+    @verb
+    def backfill(
+        self,
+        id: str,
+        start: datetime,
+        end: datetime,
+        *,
+        if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Backfill]:
+        """Run the instants from `start` on and before `end` that nothing was recorded of.
+
+        Raises:
+            NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
+            Problem: `backfill_too_large`, `runs_pruned`.
+        """
+        body = {"from": instant(start), "to": instant(end)}
+        return (yield from _ask(id, "backfill", body, Backfill, if_revision, fences, operation_id))
+
+    @verb
+    def pause(
+        self,
+        id: str,
+        *,
+        if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Schedule]:
+        """Let no instant run any more; what waits goes on.
+
+        Raises:
+            NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
+        """
+        return (yield from _ask(id, "pause", None, Schedule, if_revision, fences, operation_id))
+
+    @verb
+    def resume(
+        self,
+        id: str,
+        *,
+        if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Schedule]:
+        """Let instants run again from now on; those of the pause are skipped.
+
+        Raises:
+            NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
+        """
+        return (yield from _ask(id, "resume", None, Schedule, if_revision, fences, operation_id))
+
+
+def _input(value: JsonValue | Unset, raw: bytes | None) -> msgspec.Raw | None:
+    return None if isinstance(value, Unset) and raw is None else msgspec.Raw(raw_json(value, raw))
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else instant(moment)
+
+
+def _put(
+    id: str,
+    spec: Mapping[str, Any] | bytes,
+    if_revision: int | None,
+    fences: Sequence[FenceRef],
+    operation_id: str | None,
+) -> Script[Schedule]:
+    target = at("schedules", id)
+    got = yield change("PUT", target, spec, operation_id=operation_id, fences=fences, headers=put_if(if_revision))
+    return read(got, Schedule)
+
+
+def _ask(
+    id: str,
+    what: str,
+    body: Mapping[str, str] | None,
+    into: type[Any],
+    if_revision: int | None,
+    fences: Sequence[FenceRef],
+    operation_id: str | None,
+) -> Script[Any]:
+    target, headers = at("schedules", id, what), if_match(if_revision)
+    return read((yield change("POST", target, body, operation_id=operation_id, fences=fences, headers=headers)), into)
