@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from steadhold.kit import limits
+from steadhold.server.exchange import Exchange
 from steadhold.server.protocol import Connection, end_slow
 from steadhold.server.run import Server, serving
 from tests.web.toy import World
@@ -39,6 +40,9 @@ class ToyApp:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await self.doors(scope, receive, send)
+
+    async def serve(self, exchange: Exchange) -> None:
+        await self.doors.answer(exchange)
 
 
 class Site:
@@ -215,7 +219,7 @@ async def test_a_request_that_arrives_too_slowly_is_ended(site, begun):
 async def _connected(site: Site, arriving: bytes) -> None:
     def arrived(connection: Connection) -> bool:
         if b"PUT" in arriving:
-            return connection.cycle is not None
+            return connection.exchange is not None
         return not arriving or getattr(connection, "url", b"") != b""
 
     await until(lambda: any(map(arrived, site.server.server_state.connections)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 from steadhold.kit import limits
 from steadhold.web.ask import Route
@@ -41,6 +41,13 @@ def inspect_type(route: Route, headers: Mapping[str, str], body: bytes) -> None:
         stop("unsupported_media_type", f"Content-Type must be {' or '.join(taken)}; it is {said}.", taken=list(taken))
 
 
+def within(body: bytes, most: int) -> bytes:
+    """A body that is there already; refused if it is too large."""
+    if len(body) > most:
+        _refuse(most)
+    return body
+
+
 async def read(receive: Receive, most: int) -> bytes:
     """Read the whole body; stop as soon as it is too large, or ends early."""
     message = await receive()
@@ -71,9 +78,12 @@ def _piece(message: Any, left: int, most: int | None = None) -> bytes:
         stop("truncated_body", "The connection ended before the body did.")
     piece: bytes = message.get("body", b"")
     if len(piece) > left:
-        most = left if most is None else most
-        stop("too_large", f"The body has more than the {most} bytes that are taken here.", bytes_max=most)
+        _refuse(left if most is None else most)
     return piece
+
+
+def _refuse(most: int) -> NoReturn:
+    stop("too_large", f"The body has more than the {most} bytes that are taken here.", bytes_max=most)
 
 
 def _most(route: Route) -> int:

@@ -16,6 +16,11 @@ class Flight:
     def __init__(self, task: asyncio.Task[Any] | None, began: float) -> None:
         self.task, self.began, self.overdue = task, began, False
 
+    def forgive(self) -> None:
+        """It has ended what was late; the task may have more to answer."""
+        if self.task:
+            self.task.uncancel()
+
 
 class Flights:
     """All requests in flight. A timer for each would cost more than most requests; a sweep costs nothing."""

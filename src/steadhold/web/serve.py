@@ -22,6 +22,7 @@ from steadhold.web.ask import Answer, Ask, Headers, Principal, Problem, Reply, R
 from steadhold.web.auth import Authenticate, bearer, refuse
 from steadhold.web.body import Receive
 from steadhold.web.codes import PROBLEMS
+from steadhold.web.exchange import Exchange, OverAsgi
 from steadhold.web.flights import Flight, Flights
 from steadhold.web.heading import Heading
 from steadhold.web.hold import ClientGone, KeyGone, hold, is_gone
@@ -80,20 +81,18 @@ class Above:
     base: str = ""
 
 
-@dataclass(slots=True)
 class _Turn:
     """One request on its way."""
 
-    scope: Mapping[str, Any]
-    receive: Receive
-    send: Send
-    method: str
-    raw_path: bytes
-    route: Route | None = None
-    operation: str | None = None
-    acting: bool = False
-    token: str = ""
-    headers: Headers = ()
+    __slots__ = ("acting", "headers", "method", "operation", "raw_path", "receive", "route", "token")
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.method, self.raw_path, self.receive = exchange.method, exchange.raw_path, exchange.receive
+        self.route: Route | None = None
+        self.operation: str | None = None
+        self.acting = False
+        self.token = ""
+        self.headers: Headers = ()
 
 
 class Doors:
@@ -103,22 +102,26 @@ class Doors:
         self.router, self.above, self.hub, self.flights = Router(routes), above, hub, flights
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request that an ASGI server carries."""
+        await self.answer(OverAsgi(scope, receive, send))
+
+    async def answer(self, exchange: Exchange) -> None:
         """Answer one request."""
-        turn = _Turn(scope, receive, send, scope["method"], _raw_path(scope))
+        turn = _Turn(exchange)
         loop = asyncio.get_running_loop()
         began = loop.time()
         flight = self.flights.begin(began)
         try:
-            answer = await self._answered(turn, flight)
+            answer = await self._answered(turn, exchange, flight)
             if answer is not None:
-                await wire.send(send, answer, turn.headers, base=self.above.base, head=turn.method == "HEAD")
+                await exchange.answer(*wire.written(answer, turn.headers, self.above.base))
         finally:
             self.flights.end(flight)
         self.above.on(_seen(turn, answer, loop.time() - began))
 
-    async def _answered(self, turn: _Turn, flight: Flight) -> Answer | None:
+    async def _answered(self, turn: _Turn, exchange: Exchange, flight: Flight) -> Answer | None:
         try:
-            return await self._answer(turn)
+            return await self._answer(turn, exchange)
         except Stop as stopped:
             return stopped.problem
         except ClientGone:
@@ -126,12 +129,13 @@ class Doors:
         except asyncio.CancelledError:
             if not flight.overdue:
                 raise
+            flight.forgive()
             return self._overdue(turn)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is logged, and never shown
             return self._troubled(turn, error)
 
-    async def _answer(self, turn: _Turn) -> Answer | None:
-        head = heads.heading(turn.scope["headers"])
+    async def _answer(self, turn: _Turn, exchange: Exchange) -> Answer | None:
+        head = heads.heading(exchange.headers)
         turn.token = bearer(head)
         who = await self.above.authenticate(turn.token) or refuse()
         route, params = self._find(turn)
@@ -141,15 +145,16 @@ class Doors:
         if (limited := self.above.rate(who)) is not None:
             return limited
         most = bodies.inspect(route, head.fields)
-        body = await bodies.read(turn.receive, most)
+        whole = exchange.whole()
+        body = await bodies.read(exchange.receive, most) if whole is None else bodies.within(whole, most)
         bodies.inspect_type(route, head.fields, body)
         if failpoints.armed:
             failpoints.hit("received")
-        request = await self._request(turn, route, who, params, head, body)
+        request = await self._request(exchange, route, who, params, head, body)
         asked = route.handle(request)
         if isinstance(asked, (Reply, Problem)):
             return asked
-        return await self._play(turn, self._receipted(turn, route, request, asked, head))
+        return await self._play(turn, self._receipted(turn, route, request, asked, exchange.query))
 
     def _in_scope(self, route: Route, who: Principal, params: Mapping[str, str]) -> bool:
         if not route.scope:
@@ -170,18 +175,18 @@ class Doors:
         return route, params
 
     async def _request(
-        self, turn: _Turn, route: Route, who: Principal, params: dict[str, str], head: Heading, body: bytes
+        self, exchange: Exchange, route: Route, who: Principal, params: dict[str, str], head: Heading, body: bytes
     ) -> Request:
         if head.repeated:
             heads.refuse_repeated(head)
-        query = heads.parameters(turn.scope["query_string"])
+        query = heads.parameters(exchange.query)
         workspace, query = await self._workspace(route, who, query)
         heads.refuse_unknown(route, query)
         guards = heads.guards(route, head)
         fresh = new_id() if route.method == "POST" else ""
         return Request(
             who, workspace, params, query, head.fields, body, guards.operation, guards.fences, guards.if_match,
-            guards.if_none_match, fresh, turn.method, turn.raw_path.decode("latin-1"),
+            guards.if_none_match, fresh, exchange.method, exchange.raw_path.decode("latin-1"),
             functools.partial(self.above.permits, who), functools.partial(self.above.reach, who),
         )  # fmt: skip
 
@@ -201,7 +206,7 @@ class Doors:
             raise Stop(MISSING)
         return named, query
 
-    def _receipted(self, turn: _Turn, route: Route, request: Request, asked: Ask[Any], head: Heading) -> Ask[Any]:
+    def _receipted(self, turn: _Turn, route: Route, request: Request, asked: Ask[Any], query: bytes) -> Ask[Any]:
         if route.receipt == "none":
             return asked
         if request.operation is None:
@@ -210,8 +215,8 @@ class Doors:
             return asked
         turn.operation = request.operation
         turn.headers = (("operation-id", request.operation),)
-        target = turn.raw_path + b"?" + turn.scope["query_string"]
-        fields = head.fields
+        target = turn.raw_path + b"?" + query
+        fields = request.headers
         guards = (fields.get("if-match"), fields.get("if-none-match"), fields.get("fence"))
         return self.above.receipted(
             route, request, asked, (request.who.subject, request.method, target, *guards, request.body)
@@ -264,12 +269,6 @@ class Doors:
         if problem.code != "outcome_unknown" or turn.operation is None:
             return problem
         return replace(problem, extras={**problem.extras, "operation_id": turn.operation})
-
-
-def _raw_path(scope: Mapping[str, Any]) -> bytes:
-    raw: bytes = scope.get("raw_path") or scope["path"].encode()
-    root = scope.get("root_path", "").encode()
-    return raw[len(root) :] if root and raw.startswith(root) else raw
 
 
 def _seen(turn: _Turn, answer: Answer | None, seconds: float) -> Seen:

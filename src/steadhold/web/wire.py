@@ -1,7 +1,8 @@
-"""From an answer to the two messages that ASGI sends."""
+"""From an answer to what is sent."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
@@ -12,22 +13,34 @@ from steadhold.web.problem import MEDIA_TYPE, encode
 
 Send: TypeAlias = Callable[[Any], Awaitable[None]]
 
-_ALWAYS: Final = [(b"cache-control", b"no-store, no-transform"), (b"x-content-type-options", b"nosniff")]
-_JSON: Final = (b"content-type", b"application/json")
-_PROBLEM: Final = (b"content-type", MEDIA_TYPE.encode())
+_ALWAYS: Final = b"cache-control: no-store, no-transform\r\nx-content-type-options: nosniff\r\n"
+_JSON: Final = _ALWAYS + b"content-type: application/json\r\n"
+_PROBLEM: Final = _ALWAYS + b"content-type: %b\r\n" % MEDIA_TYPE.encode()
+_BREAKS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-async def send(sender: Send, answer: Answer, more: Headers = (), *, base: str = "", head: bool = False) -> None:
-    """Send an answer whole. `head` leaves its body out, as a HEAD asks."""
+def written(answer: Answer, more: Headers = (), base: str = "") -> tuple[int, bytes, bytes]:
+    """An answer as it is sent: its status, the lines of its header fields, its body."""
     if isinstance(answer, Problem):
-        status, body, fields = PROBLEMS[answer.code].status, encode(answer, base), [*_ALWAYS, _PROBLEM]
+        status, body, fields = PROBLEMS[answer.code].status, encode(answer, base), _PROBLEM
     else:
         status, body, fields = answer.status, answer.body, _fields(answer)
     if status not in {204, 304}:
-        fields.append((b"content-length", b"%d" % len(body)))
-    for name, value in (*answer.headers, *more):
-        fields.append((name.lower().encode("latin-1"), value.encode("latin-1")))
-    await sender({"type": "http.response.start", "status": status, "headers": fields})
+        fields += b"content-length: %d\r\n" % len(body)
+    if answer.headers or more:
+        fields += b"".join([_line(name, value) for name, value in (*answer.headers, *more)])
+    return status, fields, body
+
+
+async def send(sender: Send, answer: Answer, *, base: str = "", head: bool = False) -> None:
+    """Send an answer whole, in ASGI's messages. `head` leaves its body out, as a HEAD asks."""
+    await tell(sender, *written(answer, base=base), head=head)
+
+
+async def tell(sender: Send, status: int, fields: bytes, body: bytes, *, head: bool) -> None:
+    """Send what is written, in ASGI's messages."""
+    pairs = [tuple(line.split(b": ", 1)) for line in fields.split(b"\r\n")[:-1]]
+    await sender({"type": "http.response.start", "status": status, "headers": pairs})
     if failpoints.armed and not head:
         await sender({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
         failpoints.hit("reply_half_sent")
@@ -35,13 +48,17 @@ async def send(sender: Send, answer: Answer, more: Headers = (), *, base: str = 
     await sender({"type": "http.response.body", "body": b"" if head else body})
 
 
-def _fields(reply: Reply) -> list[tuple[bytes, bytes]]:
-    fields = _ALWAYS.copy()
+def _fields(reply: Reply) -> bytes:
+    fields = _ALWAYS
     if reply.body or reply.status not in {204, 304}:
-        json = reply.content_type == "application/json"
-        fields.append(_JSON if json else (b"content-type", reply.content_type.encode("latin-1")))
+        is_json = reply.content_type == "application/json"
+        fields = _JSON if is_json else fields + _line("content-type", reply.content_type)
     if reply.revision is not None:
-        revision = b"%d" % reply.revision
-        fields.append((b"etag", b'"%b"' % revision))
-        fields.append((b"revision", revision))
+        fields += b'etag: "%d"\r\nrevision: %d\r\n' % (reply.revision, reply.revision)
     return fields
+
+
+def _line(name: str, value: str) -> bytes:
+    if _BREAKS.search(value):
+        raise ValueError(f"the field {name} cannot be {value!a}: it would end the line")
+    return f"{name.lower()}: {value}\r\n".encode("latin-1")

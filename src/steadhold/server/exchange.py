@@ -1,0 +1,244 @@
+"""One request on a connection of ours, and its answer: at once for the doors, in ASGI's messages for all else."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol, TypeAlias
+from urllib.parse import unquote
+
+import structlog
+from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE
+
+from steadhold.kit import failpoints
+
+log: Final = structlog.get_logger("steadhold.server")
+
+Fields: TypeAlias = Sequence[tuple[bytes, bytes]]
+Serve: TypeAlias = "Callable[[Exchange], Awaitable[None]]"
+
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class Carrier(Protocol):
+    """The connection, as far as an exchange asks of it."""
+
+    transport: asyncio.Transport
+    full: asyncio.Event | None
+    server: tuple[str, int | None] | None
+    client: tuple[str, int] | None
+
+    @property
+    def always(self) -> Fields:
+        """Fields that every answer has."""
+        ...
+
+    def want_more(self) -> None:
+        """Read on, if reading was paused."""
+        ...
+
+    def answered(self) -> None:
+        """An exchange is complete."""
+        ...
+
+
+class Exchange:
+    """One request. `more` says that its body is still arriving; `gone`, that nobody is left to answer."""
+
+    __slots__ = (
+        "_arrived", "_body", "_event", "_left", "_mute", "_start", "carrier", "complete", "expects", "gone", "headers",
+        "keep_alive", "method", "more", "query", "raw_path", "started", "version",
+    )  # fmt: skip
+
+    def __init__(self, carrier: Carrier, method: str, raw_path: bytes, query: bytes, headers: Fields) -> None:
+        self.carrier, self.method, self.raw_path, self.query, self.headers = carrier, method, raw_path, query, headers
+        self.version, self.keep_alive, self.expects = "1.1", True, False
+        self.more, self.gone, self.started, self.complete = True, False, False, False
+        self._body, self._arrived = b"", False
+        self._event: asyncio.Event | None = None
+        self._start: Any = None
+        self._mute = method == "HEAD"
+        self._left: int | None = None  # bytes of an announced body that are still to be sent; -1: it goes in chunks
+
+    async def run(self, serve: Serve) -> None:
+        """Have it answered, by a plain 500 if whoever should do so fails."""
+        try:
+            await serve(self)
+        except BaseException as error:
+            log.exception("unforeseen")
+            await self._fail()
+            if not isinstance(error, Exception):
+                raise
+        else:
+            if not self.complete and not self.gone:
+                log.error("left without a whole answer", path=self.raw_path.decode("latin-1"))
+                await self._fail()
+
+    async def _fail(self) -> None:
+        self.keep_alive = False
+        if self.started:
+            self.carrier.transport.close()
+        else:
+            self._start = None
+            await self.answer(500, b"content-type: text/plain; charset=utf-8\r\ncontent-length: 21\r\n", _FAILED)
+
+    # --- what arrives
+
+    def take(self, piece: bytes) -> int:
+        """A piece of the body has arrived; how many bytes wait to be received."""
+        self._body += piece
+        self.notify()
+        return len(self._body)
+
+    def end(self) -> None:
+        """The body is whole."""
+        self.more = False
+        self.notify()
+
+    def leave(self) -> None:
+        """The client has gone."""
+        self.gone = True
+        self.notify()
+
+    def notify(self) -> None:
+        """Wake who receives."""
+        self._arrived = True
+        if self._event is not None:
+            self._event.set()
+
+    def whole(self) -> bytes | None:
+        """The body, if all of it is there."""
+        if self.more:
+            return None
+        self._arrived = self.gone
+        self.carrier.want_more()
+        return self._body
+
+    async def receive(self) -> dict[str, Any]:
+        """As ASGI: the next of the body, or, once that is over, the word that the client has gone."""
+        if self.expects and not self.carrier.transport.is_closing():
+            self.expects = False
+            self.carrier.transport.write(CONTINUE)
+        if not self.gone and not self.complete:
+            self.carrier.want_more()
+            await self._arrival()
+        if self.gone or self.complete:
+            return {"type": "http.disconnect"}
+        body, self._body = self._body, b""
+        return {"type": "http.request", "body": body, "more_body": self.more}
+
+    async def _arrival(self) -> None:
+        if not self._arrived:
+            self._event = self._event or asyncio.Event()
+            self._event.clear()
+            await self._event.wait()
+        self._arrived = False
+
+    # --- what is sent
+
+    async def answer(self, status: int, fields: bytes, body: bytes) -> None:
+        """Answer whole, in one write. `fields` are lines as they are sent; a HEAD gets no body."""
+        if not await self._may_send():
+            return
+        self.started = True
+        if self._mute:
+            body = b""
+        head = (begun(status, tuple(self.carrier.always)), fields, b"" if self.keep_alive else _CLOSE, b"\r\n")
+        if failpoints.armed and body:
+            self.carrier.transport.write(b"".join((*head, body[: len(body) // 2])))
+            failpoints.hit("reply_half_sent")
+            self.carrier.transport.write(body[len(body) // 2 :])
+        else:
+            self.carrier.transport.write(b"".join((*head, body)))
+        self._finish()
+
+    async def send(self, message: Any) -> None:
+        """As ASGI. The head goes out with the first of the body."""
+        if not await self._may_send():
+            return
+        if self.complete:
+            raise RuntimeError(f"{message['type']} was sent after the answer was complete")
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        body: bytes = message.get("body", b"")
+        last = not message.get("more_body", False)
+        head = [] if self.started else self._head(self._start)
+        pieces = [*head, *self._framed(body, last=last)]
+        self.started = True
+        self.carrier.transport.write(b"".join(pieces))
+        if last:
+            self._finish()
+
+    def _head(self, start: Any) -> list[bytes]:
+        status: int = start["status"]
+        pieces = [begun(status, tuple(self.carrier.always))]
+        for name, value in start.get("headers", ()):
+            if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
+                raise RuntimeError(f"the field {name!r} cannot be {value!r}")
+            lower = name.lower()
+            if lower == b"content-length":
+                self._left = int(value)
+            elif lower == b"connection":
+                self.keep_alive = self.keep_alive and b"close" not in value.lower()
+                continue
+            pieces += (lower, b": ", value, b"\r\n")
+        self._mute = self._mute or status in {204, 304}
+        if self._left is None and not self._mute and self.version == "1.1":
+            self._left = -1
+            pieces.append(b"transfer-encoding: chunked\r\n")
+        return [*pieces, b"" if self.keep_alive else _CLOSE, b"\r\n"]
+
+    def _framed(self, body: bytes, *, last: bool) -> list[bytes]:
+        if self._mute or self._left is None:
+            return [] if self._mute else [body]
+        if self._left < 0:
+            return [*((b"%x\r\n" % len(body), body, b"\r\n") if body else ()), b"0\r\n\r\n" if last else b""]
+        self._left -= len(body)
+        if self._left < 0 or (last and self._left):
+            raise RuntimeError("the body is not as long as it was announced")
+        return [body]
+
+    async def _may_send(self) -> bool:
+        if self.carrier.full is not None:
+            await self.carrier.full.wait()
+        return not self.gone and not self.carrier.transport.is_closing()
+
+    def _finish(self) -> None:
+        self.complete = True
+        self.notify()
+        if not self.keep_alive:
+            self.carrier.transport.close()
+        self.carrier.answered()
+
+    # --- for ASGI
+
+    def scope(self) -> dict[str, Any]:
+        """What ASGI calls the scope of the request."""
+        path = self.raw_path.decode("ascii")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": self.version,
+            "server": self.carrier.server,
+            "client": self.carrier.client,
+            "scheme": "http",
+            "root_path": "",
+            "method": self.method,
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": self.raw_path,
+            "query_string": self.query,
+            "headers": self.headers,
+            "state": {},
+        }
+
+
+_CLOSE: Final = b"connection: close\r\n"
+_FAILED: Final = b"Internal Server Error"
+
+
+@functools.lru_cache(maxsize=64)
+def begun(status: int, always: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """The first line of an answer, and the fields that every answer has."""
+    return STATUS_LINE[status] + b"".join([b"%b: %b\r\n" % field for field in always])

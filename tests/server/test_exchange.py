@@ -1,0 +1,288 @@
+"""What HTTP/1.1 asks of a connection, over the real server: order, framing, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from steadhold.kit import limits
+from steadhold.server.exchange import Exchange
+from steadhold.server.protocol import UNREAD_BYTES_MAX, Connection, end_slow
+from steadhold.server.run import Server, serving
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+HOST = b"Host: here\r\n"
+ASK = b"GET / HTTP/1.1\r\n" + HOST + b"\r\n"
+
+
+class Echo:
+    """An application of ASGI that does what the address says."""
+
+    def __init__(self) -> None:
+        self.gate, self.left = asyncio.Event(), asyncio.Event()
+        self.seen: list[dict[str, Any]] = []
+        self.received: list[Any] = []
+
+    async def start(self) -> None:
+        """Nothing is to be opened."""
+
+    async def stop(self) -> None:
+        """Nothing is to be closed."""
+
+    def stop_waiting(self) -> None:
+        """Nobody waits."""
+
+    async def serve(self, exchange: Exchange) -> None:
+        await self(exchange.scope(), exchange.receive, exchange.send)
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        self.seen.append(scope)
+        await getattr(self, scope["path"].strip("/") or "small")(receive, send)
+
+    async def small(self, _receive: Receive, send: Send) -> None:
+        await _head(send, [(b"content-length", b"2")])
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def gated(self, receive: Receive, send: Send) -> None:
+        await self.gate.wait()
+        await self.small(receive, send)
+
+    async def body(self, receive: Receive, send: Send) -> None:
+        more = True
+        while more:
+            self.received.append(await receive())
+            more = self.received[-1].get("more_body", False)
+        await self.small(receive, send)
+
+    async def stream(self, _receive: Receive, send: Send) -> None:
+        await _head(send, [])
+        await send({"type": "http.response.body", "body": b"one", "more_body": True})
+        await self.gate.wait()
+        await send({"type": "http.response.body", "body": b"two"})
+
+    async def wait(self, receive: Receive, _send: Send) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self.left.set()
+
+    async def short(self, _receive: Receive, send: Send) -> None:
+        await _head(send, [(b"content-length", b"9")])
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def split(self, _receive: Receive, send: Send) -> None:
+        await _head(send, [(b"x-a", b"b\r\nx-c: d")])
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def broken(self, _receive: Receive, _send: Send) -> None:
+        raise RuntimeError("a secret")
+
+    async def silent(self, _receive: Receive, _send: Send) -> None:
+        return
+
+
+async def _head(send: Send, headers: list[tuple[bytes, bytes]]) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+
+class Site:
+    def __init__(self, app: Echo, server: Server, port: int) -> None:
+        self.app, self.server, self.port = app, server, port
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
+    async def say(self, *pieces: bytes) -> bytes:
+        """All that is answered until the server closes."""
+        reader, writer = await self.connect()
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+        async with asyncio.timeout(10):
+            answer = await reader.read()
+        writer.close()
+        return answer
+
+    @property
+    def connections(self) -> set[Connection]:
+        return self.server.server_state.connections
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    app = Echo()
+    listener = socket.create_server(("127.0.0.1", 0))
+    async with serving(app, listener) as server:
+        yield Site(app, server, listener.getsockname()[1])
+
+
+async def until(true: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not true():
+            await asyncio.sleep(0)
+
+
+def last(address: bytes, more: bytes = b"") -> bytes:
+    return b"GET " + address + b" HTTP/1.1\r\n" + HOST + more + b"Connection: close\r\n\r\n"
+
+
+async def test_requests_that_were_sent_at_once_are_answered_in_order(site):
+    reader, writer = await site.connect()
+    writer.write(b"GET /gated HTTP/1.1\r\n" + HOST + b"\r\n" + ASK * 3 + last(b"/"))
+    await until(lambda: site.app.seen)
+    assert [seen["path"] for seen in site.app.seen] == ["/gated"]
+    site.app.gate.set()
+    answers = await reader.read()
+    writer.close()
+    assert answers.count(b"HTTP/1.1 200 OK") == answers.count(b"\r\n\r\nok") == 5
+    assert answers.count(b"connection: close") == 1
+    assert [seen["path"] for seen in site.app.seen] == ["/gated", "/", "/", "/", "/"]
+
+
+async def test_while_requests_wait_no_more_is_read(site):
+    _, writer = await site.connect()
+    writer.write(b"GET /gated HTTP/1.1\r\n" + HOST + b"\r\n" + ASK)
+    await until(lambda: site.app.seen)
+    (connection,) = site.connections
+    assert connection.paused
+    connection.want_more()
+    assert connection.paused
+    site.app.gate.set()
+    await until(lambda: len(site.app.seen) == 2 and not connection.paused)
+    writer.close()
+
+
+async def test_what_cannot_be_read_ends_the_connection_behind_the_answers_to_what_could(site):
+    assert (await site.say(ASK + b"no request\r\n\r\n")).count(b"HTTP/1.1 200 OK") == 1
+    assert len(site.app.seen) == 1
+
+
+async def test_a_stream_of_unknown_length_goes_in_chunks_as_it_comes(site):
+    reader, writer = await site.connect()
+    writer.write(last(b"/stream"))
+    assert b"transfer-encoding: chunked" in await reader.readuntil(b"\r\n\r\n")
+    assert await reader.readuntil(b"one\r\n") == b"3\r\none\r\n"
+    site.app.gate.set()
+    assert await reader.read() == b"3\r\ntwo\r\n0\r\n\r\n"
+    writer.close()
+
+
+async def test_a_client_of_an_older_version_gets_no_chunks_and_the_end_of_the_connection(site):
+    site.app.gate.set()
+    answer = await site.say(b"GET /stream HTTP/1.0\r\n\r\n")
+    assert b"chunked" not in answer
+    assert answer.endswith(b"connection: close\r\n\r\nonetwo")
+
+
+async def test_a_head_gets_the_fields_and_no_body(site):
+    answer = await site.say(last(b"/").replace(b"GET", b"HEAD"))
+    assert b"content-length: 2\r\n" in answer
+    assert answer.endswith(b"\r\n\r\n")
+
+
+async def test_every_answer_has_a_date(site):
+    assert b"\r\ndate: " in await site.say(last(b"/"))
+
+
+async def test_whoever_expects_to_be_told_to_continue_is_told_once_the_body_is_wanted(site):
+    reader, writer = await site.connect()
+    writer.write(b"PUT /body HTTP/1.1\r\n" + HOST + b"Expect: 100-Continue\r\nContent-Length: 3\r\n\r\n")
+    assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+    writer.write(b"abc")
+    assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200 OK")
+    assert b"".join(piece["body"] for piece in site.app.received) == b"abc"
+    writer.close()
+
+
+async def test_whoever_is_refused_at_once_is_not_told_to_continue(site):
+    head = b"PUT / HTTP/1.1\r\nConnection: close\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+    assert (await site.say(head)).startswith(b"HTTP/1.1 200 OK")
+
+
+async def test_chunks_are_put_together_and_a_trailer_is_passed_over(site):
+    asked = b"PUT /body HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n" + HOST + b"\r\n"
+    assert (await site.say(asked, b"2\r\nab\r\n", b"1\r\nc\r\n0\r\nX-A: 1\r\n\r\n")).startswith(b"HTTP/1.1 200 OK")
+    assert b"".join(piece["body"] for piece in site.app.received) == b"abc"
+    assert b"x-a" not in dict(site.app.seen[0]["headers"])
+
+
+async def test_a_body_that_nobody_takes_is_not_read_on(site):
+    _, writer = await site.connect()
+    length = UNREAD_BYTES_MAX * 100
+    writer.write(b"PUT /gated HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n" % length + b"a" * length)
+    await until(lambda: site.connections and next(iter(site.connections)).paused)
+    (connection,) = site.connections
+    assert connection.exchange is not None
+    assert connection.exchange.take(b"") < length
+    site.app.gate.set()
+    writer.close()
+
+
+async def test_an_application_learns_that_its_client_has_gone(site):
+    _, writer = await site.connect()
+    writer.write(b"GET /wait HTTP/1.1\r\n" + HOST + b"\r\n")
+    await until(lambda: site.app.seen)
+    writer.close()
+    async with asyncio.timeout(10):
+        await site.app.left.wait()
+    await until(lambda: not site.connections)
+    await until(lambda: not site.server.server_state.tasks)
+    assert [seen["path"] for seen in site.app.seen] == ["/wait"]
+
+
+@pytest.mark.parametrize("address", [b"/broken", b"/silent", b"/short", b"/split"])
+async def test_an_application_that_fails_is_answered_for_and_nothing_of_it_shown(site, address):
+    answer = await site.say(b"GET " + address + b" HTTP/1.1\r\n" + HOST + b"\r\n")
+    assert answer.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
+    assert answer.endswith(b"\r\n\r\nInternal Server Error")
+
+
+async def test_an_answer_that_breaks_off_ends_the_connection(site):
+    site.app.small = site.app.broken
+    reader, writer = await site.connect()
+    writer.write(b"GET /stream HTTP/1.1\r\n" + HOST + b"\r\n")
+    await reader.readuntil(b"one\r\n")
+    connection = next(iter(site.connections))
+    assert connection.task is not None
+    connection.task.cancel()
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_connection_that_nobody_uses_is_closed_and_one_that_is_answered_is_not(site):
+    reader, writer = await site.connect()
+    writer.write(ASK)
+    await reader.readuntil(b"ok")
+    now = asyncio.get_running_loop().time()
+    end_slow(site.connections, now + limits.HEADER_SECONDS_MAX)
+    writer.write(b"GET /gated HTTP/1.1\r\n" + HOST + b"\r\n")
+    await until(lambda: len(site.app.seen) == 2)
+    end_slow(site.connections, now + 1_000)
+    site.app.gate.set()
+    await reader.readuntil(b"ok")
+    end_slow(site.connections, now + 1_000)
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_client_that_does_not_read_holds_its_own_answers_back(site):
+    _, writer = await site.connect()
+    writer.write(ASK)
+    await until(lambda: site.app.seen)
+    (connection,) = site.connections
+    connection.pause_writing()
+    writer.write(ASK)
+    await until(lambda: len(site.app.seen) == 2)
+    assert not connection.exchange.complete
+    connection.resume_writing()
+    await until(lambda: connection.exchange.complete)
+    writer.close()
+
+
+async def test_an_address_with_its_server_in_it_is_read_as_one_without(site):
+    assert (await site.say(last(b"http://here/small?a=1#b"))).startswith(b"HTTP/1.1 200 OK")
+    assert (site.app.seen[0]["path"], site.app.seen[0]["query_string"]) == ("/small", b"a=1")
