@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from steadhold import commits, fences, jobs, state
+from steadhold import commits, jobs, locks, state
 from steadhold.jobs import Complete, Settlement, Submission
-from steadhold.kit.plan import operation
 
 
-@operation
-def hold_lock(workspace, name, seconds=30.0):
-    """Take a lock, as its own room does at the bottom."""
-    (held,) = yield from fences.grant(workspace, [fences.Wanted(f"lock:{name}", "anna", seconds)])
-    return held
+def lock(workspace, name, seconds=30.0):
+    return locks.acquire.call(workspace, name, "anna", seconds)
 
 
 def put(workspace, name, body=b"1", expected=None):

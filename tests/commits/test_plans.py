@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold import access, commits, jobs, operations, state
+from steadhold import access, commits, jobs, locks, operations, state
 from steadhold.commits import Committed, Refused, RepeatedName
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.ids import new_id
@@ -29,7 +29,7 @@ def committed_play(committed):
 def five(workspace, job, lock, *, third=None):
     """A commit of five changes under three conditions; `third` replaces the third change."""
     require = [
-        commits.grant.call(workspace, "lock:deploy", lock.fence),
+        locks.require.call(workspace, "deploy", lock.fence),
         desk.at(workspace, "config", 1),
         desk.at(workspace, "halt", None),
     ]
@@ -48,7 +48,7 @@ def scene(committed_play, workspace):
     """A running job, a held lock, and names that are there."""
     for name in ("config", "b", "c"):
         committed_play(desk.put(workspace, name))
-    return desk.running(committed_play, workspace), committed_play(desk.hold_lock.call(workspace, "deploy"))
+    return desk.running(committed_play, workspace), committed_play(desk.lock(workspace, "deploy"))
 
 
 def test_all_of_it(committed_play, workspace, scene):
@@ -100,7 +100,7 @@ CONDITIONS = {
     "another revision": lambda w, job: desk.at(w, "b", 2),
     "presence": lambda w, job: desk.at(w, "none", 1),
     "absence": lambda w, job: desk.at(w, "b", None),
-    "a lock's fence": lambda w, job: commits.grant.call(w, "lock:other", 1),
+    "a lock's fence": lambda w, job: locks.require.call(w, "other", 1),
     "a job's fence": lambda w, job: commits.job.call(w, job.id, fence=99),
     "a job's revision": lambda w, job: commits.job.call(w, job.id, revision=99),
     "a job that is not there": lambda w, job: commits.job.call(w, new_id(), revision=1),
@@ -130,7 +130,7 @@ def test_the_first_refusal_is_told_and_a_stale_grant_before_all(conn, workspace)
     put, at = desk.put, desk.at
     assert refused([], [put(workspace, "b", b"1", 1), put(workspace, "a", b"1", 1)]) == ("apply", 0)
     assert refused([at(workspace, "z", 1)], [put(workspace, "a", b"1", 1)]) == ("require", 0)
-    stale = commits.grant.call(workspace, "lock:x", 1)
+    stale = locks.require.call(workspace, "x", 1)
     assert refused([at(workspace, "a", 1), stale], [put(workspace, "b", b"1", 1)]) == ("require", 1)
 
 

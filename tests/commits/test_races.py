@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold import commits, fences, jobs, state
+from steadhold import commits, jobs, locks, state
 from steadhold.commits import Committed, Refused
 from steadhold.jobs import Complete, Settlement
-from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import StaleFence
-from steadhold.kit.plan import operation
 from tests.commits import desk
 
 pytestmark = pytest.mark.races
-
-
-@operation
-def release(workspace, subject, fence):
-    """End a grant, as a lock's own room does at the bottom."""
-    return (yield from fences.release(workspace, [FenceRef(subject, fence)]))[0]
 
 
 class Facts:
@@ -28,7 +20,7 @@ class Facts:
         for name in ("config", "b", "c"):
             stage.play(desk.put(stage.workspace, name))
         self.job, self.other = (desk.running(stage.play, stage.workspace) for _ in range(2))
-        self.lock = stage.play(desk.hold_lock.call(stage.workspace, "deploy", 30.0))
+        self.lock = stage.play(desk.lock(stage.workspace, "deploy"))
 
 
 def five(scene):
@@ -38,7 +30,7 @@ def five(scene):
     return desk.run(
         workspace,
         [
-            commits.grant.call(workspace, "lock:deploy", facts.lock.fence),
+            locks.require.call(workspace, "deploy", facts.lock.fence),
             commits.job.call(workspace, other.id, fence=other.fence, revision=other.revision),
             desk.at(workspace, "config", 1),
             desk.at(workspace, "halt", None),
@@ -69,7 +61,7 @@ def all_or_nothing(scene):
 RIVALS = {
     "a revision": (("require", 2), lambda scene: desk.put(scene.workspace, "config", b"2", 1)),
     "an absence": (("require", 3), lambda scene: desk.put(scene.workspace, "halt")),
-    "a lock": (("require", 0), lambda scene: release.call(scene.workspace, "lock:deploy", scene.facts.lock.fence)),
+    "a lock": (("require", 0), lambda scene: locks.release.call(scene.workspace, "deploy", scene.facts.lock.fence)),
     "a job": (("require", 1), lambda scene: desk.finished(scene.workspace, scene.facts.other)),
     "a job's revision": (("require", 1), lambda scene: jobs.cancel.call(scene.workspace, scene.facts.other.id, "x")),
     "what is put": (("apply", 1), lambda scene: desk.put(scene.workspace, "b", b"9", 1)),

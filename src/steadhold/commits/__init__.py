@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
-from steadhold.commits.holding import grant, job
+from steadhold.commits.holding import job
 from steadhold.commits.model import CommitOutcome, Committed, Refused, RepeatedName
 from steadhold.commits.plans import run
 
-__all__ = ["CommitOutcome", "Committed", "Refused", "RepeatedName", "grant", "job", "run"]
+CAPABILITIES = {
+    "commits": {
+        "require": ["approvals.verify", "jobs.get", "locks.get", "state.get"],
+        "apply": [
+            "approvals.use",
+            "jobs.checkpoint",
+            "jobs.settle",
+            "jobs.submit",
+            "locks.release",
+            "state.delete",
+            "state.put",
+        ],
+    }
+}
+"""What this version can require and apply, as capabilities show it."""
+
+__all__ = ["CAPABILITIES", "CommitOutcome", "Committed", "Refused", "RepeatedName", "job", "run"]

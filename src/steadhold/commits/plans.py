@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from steadhold.commits import holding
 from steadhold.commits.model import REQUIRE, CommitOutcome, Committed, Item, Refused, items, repeated
 from steadhold.commits.together import together
 from steadhold.kit.limits import COMMIT_ITEMS_MAX
 from steadhold.kit.plan import Call, Plan, Refusal, single_operation, undoable
-
-HOLDING: Final = frozenset({"state.require", *holding.NAMES})
-"""The verbs that test a condition and hold it to the commit."""
 
 
 @single_operation
@@ -63,6 +60,6 @@ def _refuse_unfit(workspace: str, asked: Sequence[Item]) -> None:
             raise ValueError(f"{where}: {call.name} is of workspace {call.workspace!r}, the commit of {workspace!r}")
         if call.single:
             raise ValueError(f"{where}: {call.name} needs a transaction of its own, so no commit can hold it")
-        if item.list == REQUIRE and call.name not in HOLDING:
-            holds = ", ".join(sorted(HOLDING))
+        if item.list == REQUIRE and call.name not in holding.NAMES:
+            holds = ", ".join(sorted(holding.NAMES))
             raise ValueError(f"{where}: {call.name} would not hold what it reads to the commit; there are {holds}")

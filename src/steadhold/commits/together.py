@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from steadhold import fences, state
-from steadhold.commits.model import Item, Refused, first_stale
+from steadhold.commits.model import APPLY, Item, Refused, first_stale
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.plan import Hands, Plan, Refusal, Step
 from steadhold.kit.ranks import place
@@ -80,13 +80,19 @@ def _carry(workspace: str, branches: Sequence[Branch]) -> Plan[Refused | None]:
         waiting = _waiting(branches)
         if not waiting:
             return told[0] if told else None
-        sql = min((step.sql for _, step in waiting), key=lambda sql: sql.order)
+        sql = min(waiting, key=_turn)[1].sql
         if sql.place > GRANTS and (stale := first_stale(told)):
             return stale
         if sql.place > locked:
             locked = sql.place
             yield from _lock(workspace, sql.rank, [step for _, step in waiting if step.sql.place == locked])
         yield from _execute(sql, [(branch, step) for branch, step in waiting if step.sql is sql])
+
+
+def _turn(waiting: tuple[Branch, Step]) -> tuple[int, bool, tuple[int, int, str]]:
+    """The lock order; where all rows of a rank are locked beforehand, conditions are tested before anything changes."""
+    branch, step = waiting
+    return step.sql.place, step.sql.rank in LOCKS and branch.item.list == APPLY, step.sql.order
 
 
 def _waiting(branches: Sequence[Branch]) -> list[tuple[Branch, Step]]:

@@ -18,7 +18,8 @@ Doors: TypeAlias = Mapping[str, Route]
 """The routes of one address, by method."""
 
 PARAM: Final = re.compile(r"\{(\w+)(?::(uuid|path))?\}")
-_FITS: Final[dict[str, Callable[[str], object]]] = {"id": is_id, "uuid": re.compile(UUID_PATTERN).fullmatch}
+FITS: Final[dict[str, Callable[[str], object]]] = {"id": is_id, "uuid": re.compile(UUID_PATTERN).fullmatch}
+"""Whether a segment is what a parameter of this kind takes."""
 REMEMBERED_MAX: Final = 4_096
 REMEMBERED_BYTES_MAX: Final = 256
 _UNDECODABLE: Final = "\udcff"  # no Id, no Path, no segment of a route
@@ -71,7 +72,7 @@ class Router:
                 if kind == "path":
                     params[name] = _text(b"/".join(parts[at:]))
                     break
-                if not _FITS[kind](text):
+                if not FITS[kind](text):
                     return None
                 params[name] = text
         return (node.doors, params) if node.doors else None

@@ -1,0 +1,69 @@
+"""commits over HTTP: conditions, which change nothing and are true at the moment of the commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steadhold import approvals, locks, state
+from steadhold.approvals import answers as approvals_answers
+from steadhold.approvals.wire import VerdictReply, VerifyBody
+from steadhold.commits import holding, wire
+from steadhold.jobs import answers as jobs_answers
+from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
+from steadhold.kit.plan import Refusal
+from steadhold.state.routes import nothing_to_replace
+from steadhold.web import conditions, decode, problem, query, reply
+from steadhold.web.ask import Answer, Ask, Reply, Request
+
+
+def name(ask: Request) -> Ask[RevisionConflict | Missing | None]:
+    """A name of state is at a revision, or holds nothing."""
+    named, expected = query.path(ask, "name"), conditions.put(ask)
+    decode.body(ask, wire.NothingMore)
+
+    def render(outcome: RevisionConflict | Missing | None) -> Answer:
+        match outcome:
+            case None:
+                return Reply(200, revision=expected)
+            case Missing():
+                return nothing_to_replace(outcome)
+            case RevisionConflict():
+                return problem.refused(outcome)
+
+    return Ask(state.require.call(ask.workspace, named, expected), render)
+
+
+def job(ask: Request) -> Ask[StaleFence | RevisionConflict | Missing | None]:
+    """A job runs under a fence, is at a revision, or both."""
+    fence, revision = decode.body(ask, wire.JobBody).fence, conditions.maybe_match(ask)
+    if fence is None and revision is None:
+        problem.stop("condition_required", "Say what is required of the job: fence, if_match, or both.")
+
+    def render(outcome: StaleFence | RevisionConflict | Missing | None) -> Answer:
+        return Reply(200, revision=revision, fence=fence) if outcome is None else jobs_answers.refused(outcome)
+
+    return Ask(holding.job.call(ask.workspace, ask.params["id"], fence=fence, revision=revision), render)
+
+
+def lock(ask: Request) -> Ask[StaleFence | None]:
+    """A lock is held under a fence."""
+    fence = decode.body(ask, wire.HeldBody).fence
+
+    def render(outcome: StaleFence | None) -> Answer:
+        return Reply(200, fence=fence) if outcome is None else problem.refused(outcome)
+
+    return Ask(locks.require.call(ask.workspace, ask.params["name"], fence), render)
+
+
+def approval(ask: Request) -> Ask[Any]:
+    """Exactly this artifact is approved, and may be acted on."""
+    body, revision = decode.body(ask, VerifyBody), conditions.maybe_match(ask)
+    artifact = approvals.Artifact(body.reference, body.version, body.hash)
+    call = approvals.require.call(ask.workspace, ask.params["id"], artifact, body.use_id, revision=revision)
+
+    def render(outcome: Any) -> Answer:
+        if isinstance(outcome, Refusal):
+            return approvals_answers.refused(outcome)
+        return reply.json(VerdictReply(approved=True, reason=outcome.reason))
+
+    return Ask(call, render)

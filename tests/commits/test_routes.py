@@ -1,0 +1,290 @@
+"""commits over HTTP: each item as on its own route, all of them or none."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from steadhold import commits
+from steadhold.commits.ops import APPLY, REQUIRE
+from steadhold.kit.ids import new_id
+
+HASH = "sha256:" + "a" * 64
+ARTIFACT = {"reference": "release", "version": "1", "hash": HASH}
+
+
+def put(name, value=1, **condition):
+    return {"op": "state.put", "name": name, "value": value, **(condition or {"if_none_match": "*"})}
+
+
+async def revision(house, name):
+    got = await house.ask("GET", f"/v1/state/{name}")
+    return int(got.headers["revision"]) if got.status == 200 else None
+
+
+async def test_every_op_in_one_commit(house):
+    """All that can be required and applied, together; each answers what its own route would."""
+    await house.put("config")
+    await house.put("old")
+    job, other, fence = await house.running(), await house.running(), await house.locked()
+    approval = await house.approved(**ARTIFACT)
+    require = [
+        {"op": "locks.get", "name": "deploy", "fence": fence},
+        {"op": "jobs.get", "job_id": job["job_id"], "fence": job["fence"], "if_match": job["revision"]},
+        {"op": "state.get", "name": "config", "if_match": 1},
+        {"op": "state.get", "name": "halt", "if_none_match": "*"},
+        {"op": "approvals.verify", "approval_id": approval, **ARTIFACT},
+    ]
+    apply = [
+        {"op": "approvals.use", "approval_id": approval, "use_id": "u1", **ARTIFACT},
+        put("a/b", 7),
+        {"op": "state.delete", "name": "old", "if_match": 1},
+        {"op": "jobs.submit", "type": "next", "input": {"n": 1}},
+        {"op": "jobs.checkpoint", "job_id": other["job_id"], "stage": "s", "fence": other["fence"], "result": 1},
+        {"op": "jobs.settle", "job_id": job["job_id"], "fence": job["fence"], "outcome": {"state": "completed"}},
+        {"op": "locks.release", "name": "deploy", "fence": fence},
+    ]
+    assert {item["op"] for item in require} == set(REQUIRE)
+    assert {item["op"] for item in apply} == set(APPLY)
+    got = await house.commit(require=require, apply=apply)
+    assert got.status == 200, got.json
+    assert [done["status"] for done in got.json["require"]] == [200] * 5
+    assert [done["op"] for done in got.json["apply"]] == [item["op"] for item in apply]
+    assert [done["status"] for done in got.json["apply"]] == [200, 201, 204, 202, 201, 200, 204]
+    used, made, deleted, submitted, _, settled, _ = got.json["apply"]
+    assert used["result"]["grant"]["state"] == "used"
+    assert (made["revision"], made["result"]) == (1, {"name": "a/b", "revision": 1})
+    assert (deleted["revision"], "result" in deleted) == (2, False)
+    assert settled["result"]["state"] == "completed"
+    assert (await house.ask("GET", f"/v1/jobs/{submitted['result']['job_id']}")).json["state"] == "accepted"
+    assert not (await house.ask("GET", "/v1/locks/deploy")).json["held"]
+
+
+def test_capabilities_list_the_ops():
+    """What a client may send is what there is."""
+    told = commits.CAPABILITIES["commits"]
+    assert told == {"require": sorted(REQUIRE), "apply": sorted(APPLY)}
+
+
+REFUSED = {
+    "condition": (put("config", if_match=9), 412, "condition_false", {"current_revision": 1}),
+    "created already": (put("config"), 412, "condition_false", {"current_revision": 1}),
+    "nothing to replace": (put("none", if_match=9), 412, "condition_false", {}),
+    "nothing to delete": ({"op": "state.delete", "name": "none", "if_match": 1}, 404, "not_found", {}),
+    "no condition": ({"op": "state.put", "name": "a", "value": 1}, 428, "condition_required", {}),
+    "lost lock": ({"op": "locks.release", "name": "deploy", "fence": 7}, 409, "lock_lost", {}),
+    "no such job": (
+        {"op": "jobs.settle", "job_id": new_id(), "fence": 1, "outcome": {"state": "cancelled"}}, 404, "not_found", {},
+    ),
+    "malformed id": ({"op": "jobs.settle", "job_id": "x", "fence": 1, "outcome": {}}, 404, "not_found", {}),
+    "no approval": ({"op": "approvals.use", "approval_id": new_id(), "use_id": "u", **ARTIFACT}, 404, "not_found", {}),
+    "unknown op": ({"op": "state.get", "name": "a"}, 422, "unknown_op", {"op": "state.get"}),
+    "one name twice": (put("one"), 422, "repeated_name", {"name": "state:one"}),
+    "bad name": (put("a//b"), 400, "bad_name", {}),
+    "unknown member": (put("a") | {"more": 1}, 400, "bad_member", {"pointer": "/apply/2/more"}),
+    "a condition it does not take": (
+        {"op": "jobs.submit", "type": "t", "if_match": 1}, 400, "bad_member", {"pointer": "/apply/2/if_match"},
+    ),
+    "no value": ({"op": "state.put", "name": "a", "if_match": 1}, 400, "bad_member", {"pointer": "/apply/2/value"}),
+    "a revision that is none": (put("a", if_match="1"), 400, "bad_member", {"pointer": "/apply/2/if_match"}),
+    "inside a member": (
+        {"op": "jobs.settle", "job_id": new_id(), "fence": "1", "outcome": {"state": "cancelled"}},
+        400, "bad_member", {"pointer": "/apply/2/fence"},
+    ),
+    "no op": ({"name": "a"}, 400, "bad_member", {"pointer": "/apply/2/op"}),
+    "no object": (7, 400, "bad_member", {"pointer": "/apply/2"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", REFUSED)
+async def test_a_refusal_is_its_rooms_own(house, why):
+    """Item 3 is refused by its room's status and code, with its place; nothing of 1 and 2, and the key is free."""
+    third, status, code, extras = REFUSED[why]
+    await house.put("config")
+    key = new_id()
+    got = await house.commit(apply=[put("one"), put("two"), third, put("four")], idempotency_key=key)
+    assert (got.status, got.json["code"]) == (status, code), got.json
+    assert (got.json["list"], got.json["index"]) == ("apply", 2)
+    assert {name: got.json[name] for name in extras} == extras
+    assert await revision(house, "one") is None
+    assert await revision(house, "two") is None
+    assert (await house.ask("GET", f"/v1/operations/{key}")).status == 404
+    again = await house.commit(apply=[put("one")], idempotency_key=key)
+    assert (again.status, "idempotent-replayed" in again.headers) == (200, False)
+
+
+FALSE = {
+    "another revision": ({"op": "state.get", "name": "config", "if_match": 2}, 412, "condition_false"),
+    "absence": ({"op": "state.get", "name": "config", "if_none_match": "*"}, 412, "condition_false"),
+    "presence": ({"op": "state.get", "name": "none", "if_match": 1}, 412, "condition_false"),
+    "no condition": ({"op": "state.get", "name": "config"}, 428, "condition_required"),
+    "a fence": ({"op": "locks.get", "name": "deploy", "fence": 1}, 409, "stale_fence"),
+    "a job's fence": ({"op": "jobs.get", "job_id": new_id(), "fence": 1}, 409, "stale_fence"),
+    "a job's revision": ({"op": "jobs.get", "job_id": new_id(), "if_match": 1}, 404, "not_found"),
+    "nothing of a job": ({"op": "jobs.get", "job_id": new_id()}, 428, "condition_required"),
+    "an approval": ({"op": "approvals.verify", "approval_id": new_id(), **ARTIFACT}, 404, "not_found"),
+    "an unknown op": ({"op": "state.put", "name": "a"}, 422, "unknown_op"),
+}
+
+
+@pytest.mark.parametrize("which", FALSE)
+async def test_a_false_condition(house, which):
+    """A condition that is not true: its room's refusal, and where it stands."""
+    condition, status, code = FALSE[which]
+    await house.put("config")
+    got = await house.commit(require=[condition], apply=[put("one")])
+    assert (got.status, got.json["code"], got.json["list"], got.json["index"]) == (status, code, "require", 0)
+    assert await revision(house, "one") is None
+
+
+async def test_an_approval_of_another_artifact(house):
+    """Approved is exactly one version with one hash; another is neither verified nor used."""
+    approval = await house.approved(**ARTIFACT)
+    newer = ARTIFACT | {"version": "2", "hash": "sha256:" + "b" * 64}
+    got = await house.commit(
+        require=[{"op": "approvals.verify", "approval_id": approval, **newer}], apply=[put("one")]
+    )  # fmt: skip
+    assert (got.status, got.json["code"]) == (409, "artifact_mismatch")
+    use = {"op": "approvals.use", "approval_id": approval, "use_id": "u"}
+    got = await house.commit(apply=[put("one"), use | newer])
+    assert (got.status, got.json["code"], got.json["index"]) == (409, "artifact_mismatch", 1)
+    assert await revision(house, "one") is None
+    assert (await house.commit(apply=[put("one"), use | ARTIFACT])).status == 200
+    again = await house.commit(apply=[put("two"), use | ARTIFACT | {"use_id": "v"}])
+    assert (again.status, again.json["code"]) == (409, "already_used")
+
+
+async def test_a_key_may_do_here_what_it_may_do_there(house):
+    """The scope of each item, on its name; and no scope is needed for the commit itself."""
+    narrow = await house.key("state:write:team/a", "jobs:submit")
+    mine = [put("team/a/x"), {"op": "jobs.submit", "type": "t"}]
+    assert (await house.commit(apply=mine, ask=narrow)).status == 200
+    for n, (require, item) in enumerate([
+        ([], put("team/b")),
+        ([], {"op": "locks.release", "name": "deploy", "fence": 1}),
+        ([{"op": "state.get", "name": "team/a/x", "if_match": 1}], None),
+    ]):  # fmt: skip
+        apply = [put(f"team/a/{n}"), *([item] if item else [])]
+        got = await house.commit(require=require, apply=apply, ask=narrow)
+        assert (got.status, got.json["code"]) == (403, "missing_scope")
+        assert (got.json["list"], got.json["index"]) == (("require", 0) if require else ("apply", 1))
+        assert await revision(house, f"team/a/{n}") is None
+
+
+async def test_a_replay_answers_the_same(house):
+    """One key, one effect; the answer again, byte for byte; another commit under it is refused."""
+    key, apply = new_id(), [put("one"), {"op": "jobs.submit", "type": "t"}, {"op": "jobs.submit", "type": "t"}]
+    first = await house.commit(apply=apply, idempotency_key=key)
+    ids = {done["result"]["job_id"] for done in first.json["apply"][1:]}
+    assert len(ids) == 2
+    again = await house.commit(apply=apply, idempotency_key=key)
+    assert (again.status, again.body, again.headers["idempotent-replayed"]) == (200, first.body, "true")
+    assert len((await house.ask("GET", "/v1/jobs")).json["items"]) == 2
+    other = await house.commit(apply=[put("two")], idempotency_key=key)
+    assert (other.status, other.json["code"]) == (422, "operation_mismatch")
+    receipt = (await house.ask("GET", f"/v1/operations/{key}")).json
+    assert (receipt["kind"], receipt["result"]) == ("commits.run", first.json)
+
+
+async def test_a_commit_needs_its_key(house):
+    """Without an operation id nobody could learn what became of it."""
+    got = await house.commit(apply=[put("one")], idempotency_key="")
+    assert got.status == 400
+
+
+EXACT = [b"9007199254740993", b"1e400", b"1.10", b"-0", b'{"b":1, "a" :2}', b"[ 1 ,\n2]", '"ü\\u0000"'.encode()]
+
+
+@pytest.mark.parametrize("value", EXACT)
+async def test_bytes_are_kept_as_they_came(house, value):
+    """The bytes of a value, an input and a result are those of their members."""
+    job = await house.running()
+    body = b"""{ "apply" : [
+      {"value" :  %b , "op":"state.put","name":"exact","if_none_match":"*"},
+      {"op":"jobs.submit","type":"t","input": %b},
+      {"op":"jobs.settle","job_id":"%b","fence":%d,"outcome":{"state":"completed","result": %b}}
+    ] }""" % (value, value, job["job_id"].encode(), job["fence"], value)
+    got = await house.ask("POST", "/v1/commits", body)
+    assert got.status == 200, got.json
+    submitted = got.json["apply"][1]["result"]["job_id"]
+    assert (await house.ask("GET", "/v1/state/exact")).body == value
+    assert (await house.ask("GET", f"/v1/jobs/{submitted}/input")).body == value
+    assert (await house.ask("GET", f"/v1/jobs/{job['job_id']}/result")).body == value
+
+
+def deep(levels):
+    return b"[" * levels + b"]" * levels
+
+
+async def test_depth_counts_within_a_value(house):
+    """A value may be as deep here as on its own route, and no deeper."""
+    apply = b'{"apply":[{"op":"state.put","name":"%b","if_none_match":"*","value":%b}]}'
+    assert (await house.ask("POST", "/v1/commits", apply % (b"a", deep(128)))).status == 200
+    got = await house.ask("POST", "/v1/commits", apply % (b"b", deep(129)))
+    assert (got.status, got.json["code"], got.json["pointer"]) == (400, "bad_json", "/apply/0/value")
+    assert got.json["position"] == 128
+    assert (await house.ask("POST", "/v1/commits", apply % (b"b", deep(9_000)))).json["code"] == "bad_json"
+
+
+ITEM = b'{"apply":[{"op":"state.put","name":"a","if_none_match":"*","value":%b}]}'
+SUBMIT = b'{"apply":[{"op":"jobs.submit","type":"t","input":%b}]}'
+BAD = {
+    "no JSON": (b"{", None),
+    "NaN": (ITEM % b"NaN", None),
+    "a key twice in a value": (ITEM % b'{"x":1,"x":2}', "/apply/0/value"),
+    "a key twice in an input": (SUBMIT % b'{"x":1,"x":2}', "/apply/0/input"),
+    "half a character": (ITEM % b'"\\ud800"', None),
+    "no UTF-8": (ITEM % b'"\xff"', "/apply/0/value"),
+    "a number too long": (ITEM % (b"1" * 1001), "/apply/0/value"),
+    "a list twice": (b'{"apply":[],"apply":[]}', ""),
+    "a member twice": (b'{"apply":[{"op":"state.put","name":"a","name":"b","value":1}]}', "/apply/0"),
+    "a byte order mark": (b"\xef\xbb\xbf{}", None),
+}
+
+
+@pytest.mark.parametrize("how", BAD)
+async def test_json_is_exact(house, how):
+    """What is no exact JSON is refused wherever it stands, and the pointer says where."""
+    body, pointer = BAD[how]
+    got = await house.ask("POST", "/v1/commits", body)
+    assert (got.status, got.json["code"]) == (400, "bad_json"), got.json
+    assert got.json.get("pointer") == pointer
+    assert await revision(house, "a") is None
+
+
+@pytest.mark.parametrize(
+    "body, pointer",
+    [
+        ({}, "/apply"),
+        ({"require": [{"op": "state.get", "name": "a", "if_none_match": "*"}]}, "/apply"),
+        ({"apply": [put(str(n)) for n in range(65)]}, "/apply"),
+        ({"apply": {}}, "/apply"),
+        ({"apply": [put("a")], "more": 1}, "/more"),
+        ([], ""),
+    ],
+)
+async def test_what_is_no_commit(house, body, pointer):
+    """At least one change, at most 64 items, two lists, nothing else."""
+    got = await house.ask("POST", "/v1/commits", body)
+    assert (got.status, got.json["code"], got.json["pointer"]) == (400, "bad_member", pointer)
+
+
+async def test_64_items(house):
+    """As many as there may be, all of them."""
+    got = await house.commit(apply=[put(f"n/{n:02}", n) for n in range(64)])
+    assert got.status == 200
+    assert [done["revision"] for done in got.json["apply"]] == [1] * 64
+    assert len((await house.ask("GET", "/v1/state?prefix=n")).json["items"]) == 64
+
+
+async def test_a_value_has_its_own_limit(house):
+    """A value that its own route would not take is not taken here."""
+    value = msgspec.Raw(b'"' + b"x" * 1024 * 1024 + b'"')
+    got = await house.commit(apply=[put("small"), put("large", value)])
+    assert (got.status, got.json["code"], got.json["index"]) == (413, "too_large", 1)
+
+
+async def test_a_fence_header_is_refused(house):
+    """What a Fence would say stands in require: a header that would be ignored is refused."""
+    got = await house.commit(apply=[put("a")], fence='"lock:deploy";fence=1')
+    assert (got.status, got.json["code"]) == (400, "bad_header")
