@@ -1,0 +1,232 @@
+"""`steadhold schedules`: when a job runs, when it will, and what became of each time it was due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from steadhold.cli.bodies import Verb, body, given
+from steadhold.cli.connect import asks, named
+from steadhold.cli.show import Out, printed
+from steadhold.cli.when import moment
+
+if TYPE_CHECKING:
+    from steadhold.sdk.client import Client
+    from steadhold.sdk.schedule_shapes import PreviewItem, Schedule
+
+LISTED: Final = ("id", "when", "next_at", "paused", "job")
+COMING: Final = ("local_time", "scheduled_at", "note")
+RAN: Final = ("scheduled_at", "local_time", "kind", "outcome", "count", "reason", "job_id")
+NOTES: Final = {
+    "gap": "left out: clocks jump over it",
+    "first_pass": "left out: it comes twice, the second runs",
+    "second_pass": "left out: it came before, and ran then",
+}
+
+
+@click.group()
+def schedules() -> None:
+    """Jobs at their times: each instant of a schedule is recorded once, also after an outage."""
+
+
+def _replaces(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--if-match", "if_revision", type=int, metavar="N", help="Only at this revision.")(command)
+
+
+@schedules.command(cls=Verb)
+@click.argument("id")
+@click.argument("job_type", metavar="[TYPE]", required=False)
+@body("INPUT", required=False)
+@click.option("--cron", metavar="EXPR", help="Five fields, or a macro such as @daily; with --time-zone.")
+@click.option("--time-zone", metavar="ZONE", help="An IANA name, such as Europe/Riga or UTC.")
+@click.option("--every-seconds", type=click.IntRange(min=1), metavar="N")
+@click.option("--at", type=moment, metavar="TIME", help="Once, as in 2026-11-29T16:00:00Z.")
+@click.option(
+    "--gap", type=click.Choice(["run_after", "skip"]), help="Times that clocks jump over. [default: run_after]"
+)
+@click.option("--fold", type=click.Choice(["first", "second", "both"]), help="Times that come twice. [default: first]")
+@click.option("--missed", type=click.Choice(["skip", "latest", "all"]), help="After an outage. [default: latest]")
+@click.option("--window-seconds", type=click.IntRange(min=0), metavar="N", help="Missed longer ago: never run.")
+@click.option(
+    "--max-runs", type=click.IntRange(min=1), metavar="N", help="At most so many of those missed, the newest."
+)
+@click.option(
+    "--overlap", type=click.Choice(["skip", "coalesce", "enqueue"]), help="While one runs. [default: coalesce]"
+)
+@click.option("--sequential", is_flag=True, help="Enqueued jobs run after each other.")
+@click.option("--jitter-seconds", type=click.IntRange(min=0), metavar="N")
+@click.option("--starts-at", type=moment, metavar="TIME")
+@click.option("--ends-at", type=moment, metavar="TIME")
+@click.option("--freshness-seconds", type=click.IntRange(min=0), metavar="N", help="How old the job's evidence may be.")
+@click.option("--paused", is_flag=True)
+@click.option("--input-ref", metavar="REF", help="A reference to the input, instead of it.")
+@click.option("--priority", type=click.IntRange(0, 9), metavar="0…9")
+@click.option(
+    "--deadline-seconds", type=click.FloatRange(min=0), metavar="N", help="Failed if a job has not ended then."
+)
+@click.option("--tag", "tags", multiple=True, help="Several may be given.")
+@click.option("--spec", type=click.Path(exists=True, dir_okay=False), help="All of it from a JSON file, instead.")
+@click.option("--create", is_flag=True, help="Make a schedule that is not there.")
+@click.option("--if-match", "if_revision", type=int, metavar="N", help="Replace this revision.")
+@named
+@printed
+@asks
+def put(
+    client: Client, id: str, job_type: str | None, input: str | None, file: str | None, spec: str | None,
+    create: bool, if_revision: int | None, operation_id: str | None, out: Out, **said: Any,  # noqa: FBT001
+) -> None:  # fmt: skip
+    """Submit a job of TYPE at each time that --cron, --every-seconds or --at says.
+
+    INPUT is a JSON text, kept as the bytes it is; `-` reads standard input. What is due already is settled first: a
+    change makes nothing run at once, and the same again changes nothing.
+    """
+    if create == (if_revision is not None):
+        raise click.UsageError("Say what is replaced: --create where there is none, or --if-match REVISION.")
+    if (spec is None) == (job_type is None):
+        raise click.UsageError("Give TYPE and options, or --spec FILE.")
+    how: dict[str, Any] = {"if_revision": if_revision, "operation_id": operation_id}
+    if spec is not None:
+        _alone(input, file, said)
+        out.one(client.schedules.put_spec(id, Path(spec).read_bytes(), **how), if_true=("paused", "made_again"))
+    elif job_type is not None:
+        raw = given("INPUT", input, file)
+        out.one(client.schedules.put(id, job_type, raw=raw, **said, **how), if_true=("paused", "made_again"))
+
+
+@schedules.command()
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@printed
+@asks
+def ls(client: Client, limit: int | None, out: Out) -> None:
+    """List schedules by their ids."""
+    found = islice(client.schedules.list(), limit)
+    out.many(found if out.json else map(_listed, found), LISTED)
+
+
+@schedules.command()
+@click.argument("id")
+@printed
+@asks
+def show(client: Client, id: str, out: Out) -> None:
+    """Show a schedule; its `spec` is what --spec takes."""
+    out.one(client.schedules.get(id), if_true=("paused", "made_again"))
+
+
+@schedules.command()
+@click.argument("id")
+@click.option("--from", "start", type=moment, metavar="TIME", help="From then on. [default: now]")
+@click.option("--count", type=click.IntRange(min=1), metavar="N", help="So many.")
+@printed
+@asks
+def next(client: Client, id: str, start: datetime | None, count: int | None, out: Out) -> None:
+    """List when it will run, and which local times move or are left out where clocks are set."""
+    preview = client.schedules.preview(id, start=start, count=count)
+    out.many(preview.items if out.json else map(_coming, preview.items), COMING)
+    if preview.paused:
+        click.echo("It is paused: none of these runs before `schedules resume`.", err=True)
+
+
+@schedules.command()
+@click.argument("id")
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Stop after so many.")
+@printed
+@asks
+def runs(client: Client, id: str, limit: int, out: Out) -> None:
+    """List what became of its times, the newest first: also those skipped, and why."""
+    out.many(islice(client.schedules.runs(id), limit), RAN)
+
+
+@schedules.command()
+@click.argument("id")
+@_replaces
+@named
+@printed
+@asks
+def trigger(client: Client, id: str, if_revision: int | None, operation_id: str | None, out: Out) -> None:
+    """Run it now, as far as its overlap policy lets it."""
+    out.one(client.schedules.trigger(id, if_revision=if_revision, operation_id=operation_id))
+
+
+@schedules.command()
+@click.argument("id")
+@click.argument("start", metavar="FROM", type=moment)
+@click.argument("end", metavar="TO", type=moment)
+@_replaces
+@named
+@printed
+@asks
+def backfill(
+    client: Client, id: str, start: datetime, end: datetime, if_revision: int | None, operation_id: str | None, out: Out
+) -> None:
+    """Run the times from FROM on and before TO of which nothing is recorded.
+
+    Those that were there are listed too, as they are: nothing runs twice.
+    """
+    done = client.schedules.backfill(id, start, end, if_revision=if_revision, operation_id=operation_id)
+    out.many([*done.runs, *done.existing], RAN)
+
+
+@schedules.command()
+@click.argument("id")
+@_replaces
+@named
+@printed
+@asks
+def pause(client: Client, id: str, if_revision: int | None, operation_id: str | None, out: Out) -> None:
+    """Let none of its times run until `resume`; what was submitted goes on."""
+    paused = client.schedules.pause(id, if_revision=if_revision, operation_id=operation_id)
+    out.one(paused, if_true=("paused", "made_again"))
+
+
+@schedules.command()
+@click.argument("id")
+@_replaces
+@named
+@printed
+@asks
+def resume(client: Client, id: str, if_revision: int | None, operation_id: str | None, out: Out) -> None:
+    """Let its times run again from now on; those of the pause are recorded as skipped."""
+    resumed = client.schedules.resume(id, if_revision=if_revision, operation_id=operation_id)
+    out.one(resumed, if_true=("paused", "made_again"))
+
+
+@schedules.command()
+@click.argument("id")
+@click.option("--if-match", "if_revision", type=int, required=True, metavar="N", help="Delete this revision.")
+@named
+@printed
+@asks
+def delete(client: Client, id: str, if_revision: int, operation_id: str | None, out: Out) -> None:
+    """Delete a schedule. What was due before runs; the revision that is printed is the deletion's own."""
+    revision = client.schedules.delete(id, if_revision=if_revision, operation_id=operation_id)
+    out.one({"id": id, "revision": revision})
+
+
+def _alone(input: str | None, file: str | None, said: dict[str, Any]) -> None:
+    if input is not None or file is not None or any(value not in {None, False, ()} for value in said.values()):
+        raise click.UsageError("--spec says all of it: leave out the other options, or put them into the file.")
+
+
+def _listed(schedule: Schedule) -> dict[str, Any]:
+    spec = schedule.spec
+    if "cron" in spec:
+        when = f"{spec['cron']} {spec['time_zone']}"
+    else:
+        when = f"every {spec['every_seconds']} s" if "every_seconds" in spec else f"at {spec['at']}"
+    job = spec["target"].get("job", {}).get("type")
+    return {"id": schedule.id, "when": when, "next_at": schedule.next_at, "paused": schedule.paused, "job": job}
+
+
+def _coming(item: PreviewItem) -> dict[str, Any]:
+    local, note = item.local_time, None
+    if item.skipped:
+        note = NOTES[item.skipped]
+        local = local if item.last_local_time in {None, local} else f"{local} … {item.last_local_time}"
+    elif item.moved:
+        note = f"for {item.asked}, which clocks jump over" if item.moved == "gap" else "the second time it comes"
+    return {"local_time": local, "scheduled_at": item.scheduled_at, "note": note}
