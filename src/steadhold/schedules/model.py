@@ -131,8 +131,10 @@ def settle(spec: Spec, cursor: datetime, now: datetime, standing: Standing) -> S
 
 
 def last_of(decision: Decision) -> datetime:
-    """The last instant that a decision about due instants is about."""
-    return decision.span.last if isinstance(decision, Skip) else newest(decision)
+    """The last of the due instants that a decision is about."""
+    if isinstance(decision, Skip):
+        return decision.span.last
+    return (decision.fresh if isinstance(decision, Start) else decision.absorbs[-1]).scheduled_at
 
 
 def newest(decision: Start | Widen) -> datetime:
