@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from steadhold.sdk.access import AuditRoom, EntitlementsRoom, KeysRoom, WorkspacesRoom
+from steadhold.sdk.commits import CommitsRoom
 from steadhold.sdk.grammar import Mode, Script, Stream
 from steadhold.sdk.jobs import JobsRoom
 from steadhold.sdk.operations import OperationsRoom
 from steadhold.sdk.schedules import SchedulesRoom
 from steadhold.sdk.state import StateRoom
+
+if TYPE_CHECKING:
+    from steadhold.sdk.commits_noted import Commit
 
 
 class Rooms(Generic[Mode]):
@@ -19,11 +23,18 @@ class Rooms(Generic[Mode]):
         self.state: StateRoom[Mode] = StateRoom(self)
         self.jobs: JobsRoom[Mode] = JobsRoom(self)
         self.schedules: SchedulesRoom[Mode] = SchedulesRoom(self)
+        self.commits: CommitsRoom[Mode] = CommitsRoom(self)
         self.operations: OperationsRoom[Mode] = OperationsRoom(self)
         self.keys: KeysRoom[Mode] = KeysRoom(self)
         self.workspaces: WorkspacesRoom[Mode] = WorkspacesRoom(self)
         self.entitlements: EntitlementsRoom[Mode] = EntitlementsRoom(self)
         self.audit: AuditRoom[Mode] = AuditRoom(self)
+
+    def commit(self, *, operation_id: str | None = None) -> Commit[Mode]:
+        """Change several things together, all or nothing, in a `with` (or `async with`) block that notes them."""
+        from steadhold.sdk.commits_noted import Commit
+
+        return Commit(self, operation_id)
 
     def play(self, script: Script[Any]) -> Any:
         """Answer what a script comes to."""
