@@ -10,7 +10,7 @@ import functools
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass, field
 from types import MethodType
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar, overload
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar, cast, overload
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -93,7 +93,50 @@ class Async:
     """Marks rooms whose verbs are awaited."""
 
 
-Mode = TypeVar("Mode", bound=Sync | Async)
+class Later:
+    """Marks rooms whose verbs are noted, and answered together."""
+
+
+Mode = TypeVar("Mode", bound=Sync | Async | Later)
+
+
+class Pending(Generic[T]):
+    """A verb whose one request is noted, to be answered with others."""
+
+    __slots__ = ("_answered", "_result", "_script")
+
+    def __init__(self, script: Script[T]) -> None:
+        self._script, self._answered = script, False
+        self._result: T | None = None
+
+    @property
+    def result(self) -> T:
+        """What the verb came to.
+
+        Raises:
+            RuntimeError: it has not been answered: its block has not ended, or nothing was changed.
+        """
+        if not self._answered:
+            raise RuntimeError("There is no result: the block has not ended, or its commit changed nothing.")
+        return cast("T", self._result)
+
+    def request(self) -> Send:
+        """The request that the verb begins with."""
+        step = next(self._script)
+        if isinstance(step, Send):
+            return step
+        self._script.close()
+        raise TypeError("This verb does more than one request says, so it cannot be noted.")
+
+    def answer(self, got: Got) -> None:
+        """Let the verb go on with the answer to its request, to its end."""
+        try:
+            self._script.send(got)
+        except StopIteration as end:
+            self._answered, self._result = True, end.value
+            return
+        self._script.close()
+        raise TypeError("This verb sends more than one request, so it cannot be answered with others.")
 
 
 class Player(Protocol):
@@ -131,6 +174,8 @@ class verb(Generic[P, T]):  # noqa: N801 - it is written as a decorator
     def __get__(self, room: Room[Sync], owner: type) -> Callable[P, T]: ...
     @overload
     def __get__(self, room: Room[Async], owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    @overload
+    def __get__(self, room: Room[Later], owner: type) -> Callable[P, Pending[T]]: ...
     def __get__(self, room: Room[Any] | None, owner: type) -> Any:
         return self if room is None else MethodType(self._played, room)
 
