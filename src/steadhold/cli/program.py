@@ -18,6 +18,7 @@ SECTIONS: Final = {
         "state": ("steadhold.cli.state:state", "Exact JSON under compare-and-swap."),
         "jobs": ("steadhold.cli.jobs:jobs", "Submit, watch and steer jobs."),
         "schedules": ("steadhold.cli.schedules:schedules", "Jobs at their times, also after an outage."),
+        "commit": ("steadhold.cli.commits:commit", "Several changes, all or nothing."),
         "operations": ("steadhold.cli.operations:operations", "What became of a change whose answer was lost."),
     },
     "Administer": {
