@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import count, permutations
 
 from steadhold import jobs
 from steadhold.jobs import Settlement, Submission
+from steadhold.testing.schedule import Incomplete
 
 PAST_LEASE = {"past the lease": 31}
 FAR = datetime(2999, 1, 1, tzinfo=UTC)
@@ -50,3 +52,21 @@ def slots(scene):
     return scene.conn.execute(
         "select count(*) from steadhold.job_slots where workspace = %s", [scene.workspace]
     ).fetchone()[0]
+
+
+def preempted(explore, actors, *, first=(), **race):
+    """Interrupt each of two actors by the whole of the other, at every boundary. Answers the outcomes of each schedule.
+
+    For plans that are too long to be seen in every order. `first` are clock moves made before anything else.
+    """
+    seen = []
+    for early, late in permutations(actors):
+        for steps in count(1):
+            order = {late: actors[late], early: actors[early]}
+            try:
+                seen += explore(actors=order, schedule=", ".join([*first, *[early] * steps]), **race).outcomes
+            except Incomplete as over:
+                if "cannot move" not in str(over):
+                    raise
+                break
+    return seen

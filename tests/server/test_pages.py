@@ -63,7 +63,7 @@ async def test_capabilities_show_limits_windows_orders_and_the_incarnation(ask):
 async def test_capabilities_show_only_what_is_here(ask, app, workspace, database):
     told = (await ask("GET", "/v1/capabilities")).json
     assert told["rooms"] == ["access", "jobs", "operations", "state"]
-    assert told["waits"] == ["timer", "signal", "job"]
+    assert told["waits"] == ["timer", "signal", "job", "approval"]
     assert told.keys() == {"name", "version", "api_versions", "rooms", "limits", "retention", "incarnation", "waits"}
     windows = told["retention"].keys() - {"orders", "client_retries_seconds"}
     assert windows == set(rooms.WINDOWS.values()), "each window is kept by a room"

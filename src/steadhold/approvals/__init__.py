@@ -29,7 +29,11 @@ from steadhold.approvals.plans import (
     withdraw,
 )
 
+CAPABILITIES = {"approval_hashes": ["sha256", "sha512"]}
+"""What an artifact may be hashed by, as capabilities show it."""
+
 __all__ = [
+    "CAPABILITIES",
     "AlreadyUsed",
     "AlreadyVoted",
     "Approval",

@@ -79,28 +79,28 @@ def done(
     comment: str | None = None,
 ) -> Plan[Moved]:
     """Write down who moved an approval, tell it, and answer how it stands."""
-    yield from write_down(workspace, replace(now, revision=row.raised(1)), deed, by, comment)
-    (whole,) = yield from with_deeds(workspace, [now])
+    done = yield from write_down(workspace, row.id, row.raised(1), deed, by, comment)
     yield from events.record(workspace, entries)
     if now.state != row.state:
         yield from events.move(workspace, [head(now)])
     yield from access.audit(workspace, by.actor, f"approval.{audited}", subject(now.id))
-    return Moved(whole)
+    return Moved(replace(now, deeds=(*row.deeds, done)))
 
 
-def write_down(workspace: str, row: Approval, deed: Act, by: By, comment: str | None) -> Plan[None]:
-    """Keep who made the revision that the row has."""
+def write_down(workspace: str, id: str, revision: int, deed: Act, by: By, comment: str | None) -> Plan[Deed]:
+    """Keep who did what, and so made this revision."""
     item = {
         "workspace": workspace,
-        "id": row.id,
-        "revision": row.revision,
+        "id": id,
+        "revision": revision,
         "act": deed,
         "subject": by.subject,
         "key_id": by.key_id,
         "scopes": listed(by.scopes),
         "comment": comment,
     }
-    yield from each(SQL.write_down, [item])
+    at = (yield from each(SQL.write_down, [item]))[0][0][0]
+    return Deed(revision, deed, by.subject, by.key_id, by.scopes, comment, at)
 
 
 def changed(workspace: str, row: Approval, now: Approval) -> dict[str, Any]:

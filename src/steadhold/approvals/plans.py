@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from steadhold import access, events, fences
@@ -49,11 +50,11 @@ def request(workspace: str, asked: Asked, *, by: By, fences_held: Sequence[Fence
     if not made:
         return moving.asked_before(row, asked, by)
     told = {"title": row.title, "requester": row.requester, "quorum": row.quorum, "expires_at": row.expires_at}
-    yield from moving.write_down(workspace, row, "request", by, None)
+    done = yield from moving.write_down(workspace, row.id, row.revision, "request", by, None)
     yield from events.record(workspace, [moving.event(row, row.revision, "requested", told)])
     yield from events.move(workspace, [moving.head(row)])
     yield from access.audit(workspace, by.actor, "approval.requested", moving.subject(row.id))
-    return Moved((yield from moving.with_deeds(workspace, [row]))[0])
+    return Moved(replace(row, deeds=(done,)))
 
 
 @operation

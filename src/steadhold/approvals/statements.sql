@@ -82,13 +82,19 @@ returning i.n, a.revision
 
 -- name: write_down
 -- rank: read by id, revision
--- Who did what to a held approval.
-insert into steadhold.approval_acts (workspace, approval, revision, act, subject, key_id, scopes, comment, at)
-select :workspace::text, i.id, i.revision, i.act, i.subject, i.key_id,
-  array(select json_array_elements_text(i.scopes::json)), i.comment, steadhold.clock()
-from unnest(:id::uuid[], :revision::bigint[], :act::text[], :subject::text[], :key_id::text[], :scopes::text[],
-    :comment::text[])
-  with ordinality as i(id, revision, act, subject, key_id, scopes, comment, n)
+-- Who did what to a held approval, and when.
+with i as materialized (
+  select i.*, steadhold.clock() as at
+  from unnest(:id::uuid[], :revision::bigint[], :act::text[], :subject::text[], :key_id::text[], :scopes::text[],
+      :comment::text[])
+    with ordinality as i(id, revision, act, subject, key_id, scopes, comment, n)
+), written as (
+  insert into steadhold.approval_acts (workspace, approval, revision, act, subject, key_id, scopes, comment, at)
+  select :workspace::text, i.id, i.revision, i.act, i.subject, i.key_id,
+    array(select json_array_elements_text(i.scopes::json)), i.comment, i.at
+  from i
+)
+select i.n, i.at from i
 
 -- name: passing
 -- rank: approvals

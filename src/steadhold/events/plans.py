@@ -212,6 +212,11 @@ def settled(workspace: str, subjects: Sequence[str]) -> Plan[None]:
     yield from each(SQL.settled, [{"workspace": workspace, "subject": subject} for subject in subjects])
 
 
+def head(workspace: str, subject: str) -> Plan[Head | None]:
+    """Read where a subject stands, without holding it there; None: nothing was ever said of it."""
+    return (yield from maybe(SQL.head, Head, workspace=workspace, subject=subject))
+
+
 def hold(workspace: str, subject: str) -> Plan[Head | None]:
     """Read where a subject stands and keep it there until commit; None: nothing was ever said of it. Rank heads."""
     return (yield from maybe(SQL.hold, Head, workspace=workspace, subject=subject))

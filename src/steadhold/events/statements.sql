@@ -138,6 +138,12 @@ with i as materialized (
 )
 select i.n, l.subject, l.revision, l.state, l.open, l.of from i join locked l using (subject)
 
+-- name: head
+-- rank: read by subject
+select i.n, h.subject, h.revision, h.state, h.open, h.of
+from unnest(:subject::text[]) with ordinality as i(subject, n)
+join steadhold.heads h on h.workspace = :workspace::text and h.subject = any(:subject::text[]) and h.subject = i.subject
+
 -- name: heads_of
 -- rank: read
 select h.subject, h.revision, h.state, h.open, h.of

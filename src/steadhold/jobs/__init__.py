@@ -6,6 +6,7 @@ from steadhold.jobs.admission import Configured, configure, job_type, job_types,
 from steadhold.jobs.model import (
     MOVES,
     Accepted,
+    ApprovalEnd,
     Cancelled,
     Complete,
     Completed,
@@ -64,13 +65,14 @@ from steadhold.jobs.settling import settle, settle_all
 from steadhold.jobs.steering import Filter, cancel, cancel_all, retry, retry_all, signal
 from steadhold.jobs.sweeping import forget, lapse, overdue, wake
 
-CAPABILITIES = {"waits": ["timer", "signal", "job"]}
+CAPABILITIES = {"waits": ["timer", "signal", "job", "approval"]}
 """What this version can wait for, as capabilities show it."""
 
 __all__ = [
     "CAPABILITIES",
     "MOVES",
     "Accepted",
+    "ApprovalEnd",
     "Beat",
     "Beaten",
     "CancelNotRequested",

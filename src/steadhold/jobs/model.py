@@ -164,7 +164,15 @@ class JobEnd(msgspec.Struct, frozen=True):
     job_id: str
 
 
-Awaited: TypeAlias = Timer | Signal | JobEnd
+class ApprovalEnd(msgspec.Struct, frozen=True):
+    """Waits until an approval has its outcome, which it has when it expires at the latest."""
+
+    approval_id: str
+
+
+Awaited: TypeAlias = Timer | Signal | JobEnd | ApprovalEnd
+BOUNDED: Final = (Timer, ApprovalEnd)
+"""What comes to an end by itself, so that a wait for it needs no other."""
 
 
 class Complete(msgspec.Struct, frozen=True):
@@ -197,8 +205,8 @@ class Wait(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse a wait that nothing bounds."""
-        if self.until is None and not isinstance(self.awaited, Timer):
-            raise ValueError("a wait for anything but a timer needs `until`, so that it ends if nothing happens")
+        if self.until is None and not isinstance(self.awaited, BOUNDED):
+            raise ValueError("a wait for a signal or a job needs `until`, so that it ends if nothing happens")
 
 
 class Release(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, assert_never
 
 import msgspec
 
-from steadhold import events, fences
+from steadhold import fences
 from steadhold.jobs import model, moving, verdicts, waiting
 from steadhold.jobs.model import Complete, ConfirmCancel, Fail, Release, Said, Settlement, Wait
 from steadhold.jobs.moving import SQL, Change, Entry, Held, Written
@@ -72,7 +72,7 @@ def settle_all(workspace: str, settlements: Sequence[Settlement]) -> Plan[list[S
     yield from _late(workspace, settlements, tally)
     yield from moving.follow(workspace, tally.done, tally.more)
     changes = [change for change, _ in tally.done]
-    yield from events.wait(workspace, [change.wait for change in changes if change.wait is not None])
+    yield from waiting.register(workspace, [change.wait for change in changes if change.wait is not None])
     yield from moving.let_go(workspace, changes, released=True)
     return [tally.answers[n] for n in range(len(settlements))]
 

@@ -154,7 +154,7 @@ class ForBody(Taken, kw_only=True, frozen=True):
     timer: Delay | None = None
     signal: Id | None = None
     job: Uuid | None = None
-    approval: Id | None = None
+    approval: Uuid | None = None
     effect: Id | None = None
     inbox: Id | None = None
     after: Bytes = UNSET
@@ -162,7 +162,7 @@ class ForBody(Taken, kw_only=True, frozen=True):
 
 
 class WaitingSaid(Taken, kw_only=True, frozen=True, tag="waiting", tag_field="state"):
-    """Hand the job back until a fact holds; `until` is required except for a timer."""
+    """Hand the job back until a fact holds; `until` is required except for a timer and an approval."""
 
     stage: Id
     awaited: ForBody = msgspec.field(name="for")

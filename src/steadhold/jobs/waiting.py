@@ -1,12 +1,12 @@
 """Waits: a job hands itself back until a fact holds, and the fact becomes a checkpoint.
 
-The wait and the change it is for lock the same row (the job itself for its signals, the other job for its end),
-so either the wait sees the fact or the change sees the wait.
+The wait and the change it is for lock the same row (the job itself for its signals, the other job for its end, the
+head of an approval), so either the wait sees the fact or the change sees the wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, assert_never
 
@@ -14,7 +14,7 @@ import msgspec
 
 from steadhold import events
 from steadhold.jobs import model, moving
-from steadhold.jobs.model import JobEnd, Settlement, Signal, Timer, Wait
+from steadhold.jobs.model import ApprovalEnd, JobEnd, Settlement, Signal, Timer, Wait
 from steadhold.jobs.moving import SQL, Change, Entry, Held
 from steadhold.jobs.outcomes import NothingToAwait, Settled, StagesFull
 from steadhold.jobs.verdicts import Move
@@ -44,6 +44,8 @@ def awaited_subject(id: str, awaited: model.Awaited) -> str | None:
             return signal_subject(id, name)
         case JobEnd(job_id):
             return moving.subject(job_id)
+        case ApprovalEnd(approval_id):
+            return approval_subject(approval_id)
         case _:
             assert_never(awaited)
 
@@ -51,6 +53,11 @@ def awaited_subject(id: str, awaited: model.Awaited) -> str | None:
 def signal_subject(id: str, name: str) -> str:
     """The name under which a job's signal is announced."""
     return f"signal:{id}/{name}"
+
+
+def approval_subject(id: str) -> str:
+    """The name under which an approval's outcome is announced."""
+    return f"approval:{id}"
 
 
 def begin(
@@ -64,6 +71,8 @@ def begin(
     awaited = wait.awaited
     if isinstance(awaited, JobEnd) and awaited.job_id not in others:
         return NothingToAwait(moving.subject(awaited.job_id))
+    if isinstance(awaited, ApprovalEnd) and not (yield from _approval(workspace, awaited.approval_id)):
+        return NothingToAwait(approval_subject(awaited.approval_id))
     if (yield from _true_already(workspace, held, awaited, others)):
         return (yield from _at_once(workspace, held, wait, more))
     if isinstance(awaited, JobEnd):
@@ -80,7 +89,23 @@ def _wait(held: Held, wait: Wait, now: datetime) -> events.Waiting:
     if isinstance(wait.awaited, Timer):
         bounds.append(now + timedelta(seconds=wait.awaited.seconds))
     subject = awaited_subject(held.id, wait.awaited)
-    return events.Waiting(held.id, wait.stage, subject, min(bounds), encoded(wait))
+    return events.Waiting(held.id, wait.stage, subject, min(bounds, default=None), encoded(wait))
+
+
+def register(workspace: str, waits: Sequence[events.Waiting]) -> Plan[None]:
+    """Register waits, once all that is moved is moved.
+
+    The outcome of an approval may have come after `begin` looked: heads are locked last of all rows, and not before.
+    Locked, it is looked at again, and a wait that comes too late for it is over at once.
+    """
+    over: list[str] = []
+    subjects = {wait.subject for wait in waits if wait.subject is not None}
+    for subject in sorted(name for name in subjects if name.startswith(approval_subject(""))):
+        head = yield from events.hold(workspace, subject)
+        if head is None or not head.open:
+            over.append(subject)
+    yield from events.wait(workspace, waits)
+    yield from events.settled(workspace, over)
 
 
 def encoded(wait: Wait) -> bytes:
@@ -97,6 +122,8 @@ def named(awaited: model.Awaited) -> dict[str, Any]:
             return {"signal": name}
         case JobEnd(job_id):
             return {"job": job_id}
+        case ApprovalEnd(approval_id):
+            return {"approval": approval_id}
         case _:
             assert_never(awaited)
 
@@ -110,8 +137,15 @@ def _true_already(workspace: str, held: Held, awaited: model.Awaited, others: Ma
             return bool((yield from each(SQL.signalled, [item]))[0])
         case JobEnd(job_id):
             return others[job_id].state >= model.COMPLETED
+        case ApprovalEnd(approval_id):
+            head = yield from _approval(workspace, approval_id)
+            return head is not None and not head.open
         case _:
             assert_never(awaited)
+
+
+def _approval(workspace: str, id: str) -> Plan[events.Head | None]:
+    return (yield from events.head(workspace, approval_subject(id)))
 
 
 def _at_once(workspace: str, held: Held, wait: Wait, more: list[Entry]) -> Plan[Settled | None]:
@@ -139,6 +173,9 @@ def fact(workspace: str, id: str, awaited: Mapping[str, Any], *, happened: bool)
     elif "job" in awaited:
         hand = (yield from each(SQL.ends, [{"workspace": workspace, "id": awaited["job"]}]))[0]
         found |= _end(*hand[0]) if hand else {}
+    elif "approval" in awaited:
+        head = yield from _approval(workspace, awaited["approval"])
+        found |= {"state": head.state} if head is not None else {}
     return msgspec.json.encode(found)
 
 

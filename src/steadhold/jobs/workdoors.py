@@ -8,6 +8,8 @@ from msgspec import UNSET
 
 from steadhold.jobs import answers, doors, gives, outcomes, plans, settling, steering, takes
 from steadhold.jobs.model import (
+    BOUNDED,
+    ApprovalEnd,
     Awaited,
     Complete,
     ConfirmCancel,
@@ -31,21 +33,14 @@ from steadhold.web import ask as web
 from steadhold.web import conditions, decode, problem, reply
 from steadhold.web.ask import Answer, Ask, Request
 
-LATER = ("approval", "effect", "inbox")
+LATER = ("effect", "inbox")
 
 
 def claim(ask: Request) -> Ask[list[Claimed]]:
     """Take jobs, or wait for some; a claim whose client has gone is taken back."""
     body = decode.body(ask, takes.ClaimBody)
-    call = plans.claim.call(
-        ask.workspace,
-        body.worker,
-        body.types,
-        body.limit,
-        body.lease_seconds,
-        versions=body.versions,
-        key=ask.operation,
-    )
+    wanted = (body.worker, body.types, body.limit, body.lease_seconds)
+    call = plans.claim.call(ask.workspace, *wanted, versions=body.versions, key=ask.operation)
 
     def render(got: list[Claimed]) -> Answer:
         return reply.json(gives.ClaimReply(jobs=[answers.claimed(job) for job in got]))
@@ -189,13 +184,14 @@ def said(outcome: takes.Outcome) -> Said:
             return Release(outcome.after_seconds)
         case takes.WaitingSaid():
             awaited = _awaited(outcome.awaited)
-            if outcome.until is None and not isinstance(awaited, Timer):
-                problem.stop("until_required", "Say until when to wait at most; only a timer needs no until.")
+            if outcome.until is None and not isinstance(awaited, BOUNDED):
+                why = "Say until when to wait at most; only a timer and an approval end by themselves."
+                problem.stop("until_required", why)
             return Wait(outcome.stage, awaited, outcome.until)
 
 
 def _awaited(body: takes.ForBody) -> Awaited:
-    named = [name for name in ("timer", "signal", "job", *LATER) if getattr(body, name) is not None]
+    named = [name for name in ("timer", "signal", "job", "approval", *LATER) if getattr(body, name) is not None]
     if len(named) != 1:
         problem.stop("bad_member", "/for names exactly one thing to wait for.", pointer="/for")
     if named[0] in LATER:
@@ -204,6 +200,8 @@ def _awaited(body: takes.ForBody) -> Awaited:
         return Timer(body.timer)
     if body.signal is not None:
         return Signal(body.signal)
+    if body.approval is not None:
+        return ApprovalEnd(body.approval)
     assert body.job is not None
     return JobEnd(body.job)
 

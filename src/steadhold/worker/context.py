@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as Late
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, TypeVarTuple, overload
 
-from steadhold.jobs.model import Awaited, JobEnd, Signal, Timer, Wait
+from steadhold.jobs.model import ApprovalEnd, Awaited, JobEnd, Signal, Timer, Wait
 from steadhold.jobs.outcomes import Claimed
 from steadhold.kit import ids
 from steadhold.kit.fields import FenceRef
@@ -99,20 +99,22 @@ class Context(_Context):
         *,
         signal: str | None = None,
         job: str | None = None,
+        approval: str | None = None,
         until: datetime | None = None,
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """Hand the job back until somebody signals it by this name, or another job ended. Bounded by an instant or
-        by seconds from now. The handler is run again; then this answers what happened.
+        """Hand the job back until somebody signals it by this name, another job ended, or an approval has its outcome.
+        Bounded by an instant or by seconds from now, which an approval does not need. The handler is run again; then
+        this answers what happened.
 
         Returns:
             {"why": "happened", …} with `data` of the signal, or `state` and `result_ref` or `error_code` of the
-            job; {"why": "timed_out"}.
+            job, or `state` of the approval: "approved", "rejected", "expired", "withdrawn"; {"why": "timed_out"}.
 
         Raises:
-            CancelRequested. Permanent "unknown_subject": there is no such job. StageFault, LeaseLost.
+            CancelRequested. Permanent "unknown_subject": there is no such job or approval. StageFault, LeaseLost.
         """
-        return await self._attempt.wait(awaiting(stage, signal, job, until, timeout_seconds))
+        return await self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds))
 
 
 class SyncContext(_Context):
@@ -141,11 +143,12 @@ class SyncContext(_Context):
         *,
         signal: str | None = None,
         job: str | None = None,
+        approval: str | None = None,
         until: datetime | None = None,
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
         """As `Context.wait_for`."""
-        return self._answer(self._attempt.wait(awaiting(stage, signal, job, until, timeout_seconds)))
+        return self._answer(self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds)))
 
     def _answer(self, asked: Coroutine[Any, Any, T]) -> T:
         """Let the event loop act, and wait for its answer; not longer than the lease stands."""
@@ -175,20 +178,35 @@ def sleeping(stage: str, seconds: float) -> Wait:
 
 
 def awaiting(
-    stage: str, signal: str | None, job: str | None, until: datetime | None, timeout_seconds: float | None
+    stage: str,
+    signal: str | None,
+    job: str | None,
+    approval: str | None,
+    until: datetime | None,
+    timeout_seconds: float | None,
 ) -> Wait:
     """The wait that these arguments mean.
 
     Raises:
         StageFault: not exactly one fact, or not exactly one bound, or a name or an instant that is none.
     """
-    if (signal is None) == (job is None):
-        raise StageFault("wait_for needs exactly one of signal= and job=.")
-    if (until is None) == (timeout_seconds is None):
+    facts = [name for name in (signal, job, approval) if name is not None]
+    if len(facts) != 1:
+        raise StageFault("wait_for needs exactly one of signal=, job= and approval=.")
+    bounds = (until is not None) + (timeout_seconds is not None)
+    if bounds > 1 or (bounds == 0 and approval is None):
         raise StageFault(
-            "wait_for needs exactly one of until= and timeout_seconds=, so that it ends if nothing happens."
+            "wait_for needs exactly one of until= and timeout_seconds=, so that it ends if nothing happens; an approval"
+            " needs none, it expires."
         )
-    if (fault := ids.id_fault(signal if signal is not None else job or "")) or (until and until.tzinfo is None):
+    if (fault := ids.id_fault(facts[0])) or (until and until.tzinfo is None):
         raise StageFault(f"wait_for cannot wait for that: {fault or f'{until} has no time zone.'}")
-    awaited: Awaited = Signal(signal) if signal is not None else JobEnd(job or "")
-    return Wait(stage, awaited, until or datetime.now(UTC) + timedelta(seconds=timeout_seconds or 0.0))
+    if timeout_seconds is not None:
+        until = datetime.now(UTC) + timedelta(seconds=timeout_seconds)
+    return Wait(stage, _awaited(signal, job, approval), until)
+
+
+def _awaited(signal: str | None, job: str | None, approval: str | None) -> Awaited:
+    if signal is not None:
+        return Signal(signal)
+    return JobEnd(job) if job is not None else ApprovalEnd(approval or "")
