@@ -21,7 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Step:
     """What a plan yields: one statement for some items. It receives a list of rows for each item."""
 
@@ -86,7 +86,7 @@ def undoable(plan: Plan[T]) -> Plan[T]:
     return outcome
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Call(Generic[T]):
     """A plan not yet begun, for one workspace. It can be begun again, which is what lets a player fall back.
 

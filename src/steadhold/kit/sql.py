@@ -82,12 +82,10 @@ class Statements:
 
     def __init__(self, found: Mapping[str, Sql]) -> None:
         self._found = dict(found)
+        self.__dict__.update(found)
 
     def __getattr__(self, name: str) -> Sql:
-        try:
-            return self._found[name]
-        except KeyError:
-            raise AttributeError(f"no statement is named {name}; there are {sorted(self._found)}") from None
+        raise AttributeError(f"no statement is named {name}; there are {sorted(self._found)}")
 
     def __iter__(self) -> Iterator[Sql]:
         return iter(self._found.values())

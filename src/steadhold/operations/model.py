@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,7 +25,7 @@ ABANDONED: Final = b""
 """The fingerprint of a claim that was made to abandon its key: no request has it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sealed:
     """What a receipt keeps of an outcome: the answer that a replay gives again, and what the effect was.
 
@@ -146,8 +146,7 @@ Unplayed: TypeAlias = (
 """Why a call under a key was not played."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """What taking a key answered: whether it is ours, and whether its own time is too far ahead or too long ago."""
 
     mine: bool
@@ -209,11 +208,14 @@ def fingerprint(*parts: bytes | str | None) -> bytes:
     Each part goes in with its length, so that bytes moved from one part to the next make another digest; no part
     (None) is not like an empty one.
     """
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        digest.update(b"-" if data is None else b"%d:%b" % (len(data), data))
-    return digest.digest()
+    return hashlib.sha256(b"".join([_measured(part) for part in parts])).digest()
+
+
+def _measured(part: bytes | str | None) -> bytes:
+    if part is None:
+        return b"-"
+    data = part.encode() if isinstance(part, str) else part
+    return b"%d:%b" % (len(data), data)
 
 
 def write_headers(headers: Headers) -> bytes:

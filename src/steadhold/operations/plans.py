@@ -9,7 +9,7 @@ import msgspec
 
 from steadhold.kit.ids import uuid7_ms
 from steadhold.kit.limits import OPERATION_AHEAD_SECONDS_MAX
-from steadhold.kit.plan import Call, Operation, Plan, Refusal, maybe, one, operation, rows
+from steadhold.kit.plan import Call, Operation, Plan, Refusal, Step, maybe, one, operation, rows
 from steadhold.kit.sql import load
 from steadhold.operations.model import (
     ABANDONED,
@@ -68,7 +68,7 @@ def receipted(
             yield from rows(SQL.free, workspace=call.workspace, key=key)
         else:
             who = {"kind": kind or call.name, "scope": scope, "scoped": scoped, "subject": subject}
-            yield from _seal(call.workspace, key, seal(outcome), abandoned=False, **who)
+            yield Step(SQL.seal, (_receipt(call.workspace, key, seal(outcome), abandoned=False, **who),))
         return outcome
 
     return Call(plan, call.workspace, call.name, call.single, call.subject)
@@ -128,7 +128,7 @@ def abandon(
     if told is not None:
         return told
     who = {"kind": "operations.abandon", "scope": "", "scoped": "", "subject": subject}
-    yield from _seal(workspace, key, Sealed(200), abandoned=True, **who)
+    yield Step(SQL.seal, (_receipt(workspace, key, Sealed(200), abandoned=True, **who),))
     return (yield from _look(workspace, key, kept_seconds)).receipt or InFlightHere(key)
 
 
@@ -171,7 +171,7 @@ def _claim(
         "kept_seconds": float(kept_seconds),
     }
     while True:
-        claim = yield from one(SQL.claim, Claim, **item)
+        claim = Claim(*(yield Step(SQL.claim, (item,)))[0][0])
         if claim.early:
             return OperationClock(key, claim.server_time)
         if claim.late:
@@ -185,21 +185,20 @@ def _claim(
         # whoever held it gave it up, or it was purged, between the two statements: try again
 
 
-def _seal(workspace: str, key: str, sealed: Sealed, *, abandoned: bool, **who: str) -> Plan[None]:
-    yield from rows(
-        SQL.seal,
-        workspace=workspace,
-        key=key,
-        abandoned=abandoned,
-        status=sealed.status,
-        body=sealed.body,
-        content_type=sealed.content_type,
-        headers=write_headers(sealed.headers),
-        resource=sealed.resource,
-        revision=sealed.revision,
-        fence=sealed.fence,
+def _receipt(workspace: str, key: str, sealed: Sealed, *, abandoned: bool, **who: str) -> dict[str, Any]:
+    return {
+        "workspace": workspace,
+        "key": key,
+        "abandoned": abandoned,
         **who,
-    )
+        "status": sealed.status,
+        "body": sealed.body,
+        "content_type": sealed.content_type,
+        "headers": write_headers(sealed.headers),
+        "resource": sealed.resource,
+        "revision": sealed.revision,
+        "fence": sealed.fence,
+    }
 
 
 def _look(workspace: str, key: str, kept_seconds: float) -> Plan[Looked]:

@@ -5,10 +5,10 @@
 -- A UUIDv7 says when it was made (born_ms). Its age is tested before, so that nothing is written for one that is
 -- refused, and again once the row is ours: a purge may have removed its receipt while we waited.
 with i as materialized (
-  select key, fingerprint, to_timestamp(born_ms / 1000.0) as born_at, make_interval(secs => ahead_seconds) as ahead,
-    make_interval(secs => kept_seconds) as kept, n
-  from unnest(:key::text[], :fingerprint::bytea[], :born_ms::bigint[], :ahead_seconds::float8[], :kept_seconds::float8[])
-    with ordinality as i(key, fingerprint, born_ms, ahead_seconds, kept_seconds, n)
+  select key, fingerprint, to_timestamp(born_ms / 1000.0) as born_at,
+    make_interval(secs => :ahead_seconds::float8) as ahead, make_interval(secs => :kept_seconds::float8) as kept, n
+  from unnest(:key::text[], :fingerprint::bytea[], :born_ms::bigint[])
+    with ordinality as i(key, fingerprint, born_ms, n)
 ), aged as materialized (
   select i.*,
     coalesce(born_at > steadhold.clock() + ahead, false) as early,

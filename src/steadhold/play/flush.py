@@ -10,7 +10,7 @@ from steadhold.kit import failpoints
 from steadhold.kit.plan import Call, Hands, Plan, Refusal, Step
 from steadhold.kit.sql import Item, Sql
 from steadhold.play.single import fetch
-from steadhold.play.trampoline import portions, unsorted
+from steadhold.play.trampoline import lock_order, portions, unsorted
 
 T = TypeVar("T")
 
@@ -108,9 +108,10 @@ class Flush:
     async def _ask(self, step: Step) -> Hands:
         sql = step.sql
         hands: Hands = []
-        for portion in portions(step):
+        order = lock_order(step)
+        for portion in portions(step, order):
             hands += sql.deal(len(portion), await fetch(self.conn, sql, portion))
-        return unsorted(step, hands)
+        return unsorted(order, hands)
 
 
 def settle(entries: Sequence[Entry[Any]]) -> list[Entry[Any]]:

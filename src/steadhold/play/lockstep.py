@@ -144,7 +144,7 @@ class Lockstep:
             self.lanes.pop(lane.workspace, None)
 
     def _place(self, lane: Lane, entry: Entry[Any]) -> None:
-        if entry.call.subject and lane.stuck[entry.call.subject]:
+        if lane.stuck and entry.call.subject and lane.stuck[entry.call.subject]:
             lane.parked.append(entry)
             return
         lane.ready.append(entry)

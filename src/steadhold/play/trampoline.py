@@ -42,48 +42,48 @@ async def arun(plan: Plan[T], ask: AskLater) -> T:
 def _answer(step: Step, ask: Ask) -> Hands:
     sql = step.sql
     hands: Hands = []
-    for items in portions(step):
+    order = lock_order(step)
+    for items in portions(step, order):
         hands += sql.deal(len(items), ask(sql, items))
     if failpoints.armed:
         failpoints.hit(sql.name)
-    return unsorted(step, hands)
+    return unsorted(order, hands)
 
 
 async def _aanswer(step: Step, ask: AskLater) -> Hands:
     sql = step.sql
     hands: Hands = []
-    for items in portions(step):
+    order = lock_order(step)
+    for items in portions(step, order):
         hands += sql.deal(len(items), await ask(sql, items))
     if failpoints.armed:
         failpoints.hit(sql.name)
-    return unsorted(step, hands)
+    return unsorted(order, hands)
 
 
-def portions(step: Step) -> list[Sequence[Item]]:
+def portions(step: Step, order: Sequence[int]) -> list[Sequence[Item]]:
     """Split a step into executions: a vector goes at once, in lock order; else one item at a time."""
     sql, items = step.sql, step.items
     if not sql.by:
         return [(item,) for item in items]
-    if len(items) == 1:
-        return [items]
-    ordered = [items[at] for at in lock_order(step)]
-    if not sql.shared:
+    ordered = [items[at] for at in order]
+    if not sql.shared or len(items) == 1:
         return [ordered]
     return [list(alike) for _, alike in itertools.groupby(ordered, lambda item: [item[p] for p in sql.shared])]
 
 
-def unsorted(step: Step, hands: Hands) -> Hands:
+def unsorted(order: Sequence[int], hands: Hands) -> Hands:
     """Give the answers back in the order in which the plan asked."""
-    if len(hands) == 1 or not step.sql.by:
-        return hands
-    back: Hands = [[] for _ in hands]
-    for at, hand in zip(lock_order(step), hands, strict=True):
+    back: Hands = [[]] * len(hands)
+    for at, hand in zip(order, hands, strict=True):
         back[at] = hand
     return back
 
 
-def lock_order(step: Step) -> list[int]:
-    """Order a vector's items by the keys it locks."""
+def lock_order(step: Step) -> Sequence[int]:
+    """Order a vector's items by the keys it locks; others stay in the order asked."""
     items, by = step.items, step.sql.by
+    if not by or len(items) == 1:
+        return range(len(items))
     keys = [item[by[0]] for item in items] if len(by) == 1 else [tuple([item[k] for k in by]) for item in items]
     return sorted(range(len(items)), key=keys.__getitem__)

@@ -82,7 +82,7 @@ class App:
         else:
             raise ValueError(f"steadhold speaks HTTP, not {scope['type']}")
 
-    async def serve(self, exchange: Exchange) -> None:
+    def serve(self, exchange: Exchange) -> Awaitable[None]:
         """Answer one request of our own server: the rooms' go to their doors without ASGI's messages between."""
         path, engine, hosts = exchange.raw_path, self.engine, self.settings.hosts
         if (
@@ -91,9 +91,8 @@ class App:
             or path == _CAPABILITIES.encode()
             or (hosts and _host(exchange.headers) not in hosts)
         ):
-            await self(exchange.scope(), exchange.receive, exchange.send)
-        else:
-            await engine.doors.answer(exchange)
+            return self(exchange.scope(), exchange.receive, exchange.send)
+        return engine.doors.answer(exchange)
 
     async def _answer(self, engine: Engine, scope: Scope, receive: Receive, send: Send) -> None:
         refused = self._refused(scope)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from steadhold import operations
@@ -29,12 +28,19 @@ def receipted(route: Route, request: Request, asked: Ask[Any], said: Said, *, ke
     if key is None:
         raise AssertionError("a request without an operation id has no receipt")
 
+    rendered: tuple[Any, Answer] | None = None
+
     def seal(outcome: Any) -> Sealed:
+        nonlocal rendered
         answer = (asked.remember or asked.render)(outcome)
         assert isinstance(answer, Reply), f"{type(outcome).__name__} renders a problem, so it must be a Refusal"
+        if asked.remember is None:
+            rendered = outcome, answer
         return _sealed(answer)
 
     def render(outcome: Any) -> Answer:
+        if rendered is not None and rendered[0] is outcome:
+            return rendered[1]
         return _render(asked, outcome)
 
     call = operations.receipted(
@@ -48,7 +54,7 @@ def receipted(route: Route, request: Request, asked: Ask[Any], said: Said, *, ke
         kept_seconds=kept_seconds,
     )
     touches = (*asked.touches, ("operations", key))
-    return replace(asked, call=call, render=render, touches=touches)
+    return Ask(call, render, asked.wait, asked.remember, touches, asked.undo, asked.wakes)
 
 
 def _render(asked: Ask[Any], outcome: Any) -> Answer:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from steadhold import access, fences
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import PATH_BYTES_MAX
 from steadhold.kit.paths import bounds
-from steadhold.kit.plan import Plan, each, maybe, operation, rows
+from steadhold.kit.plan import Plan, Step, each, maybe, operation, rows
 from steadhold.kit.sql import load
 from steadhold.state.model import (
     BatchOutcome,
@@ -61,8 +61,7 @@ def put(
     `RevisionConflict(current)`, `Missing(last_revision)`, `StaleFence`, `StorageExhausted`. The bytes are not
     checked here: `steadhold.kit.exact.check` does.
     """
-    stale = yield from fences.require(workspace, fences_held)
-    if stale is not None:
+    if fences_held and (stale := (yield from fences.require(workspace, fences_held))):
         return stale
     return (yield from _write(workspace, (Put(name, body, expected),)))[0]
 
@@ -70,8 +69,7 @@ def put(
 @operation
 def delete(workspace: str, name: str, expected: int, fences_held: Sequence[FenceRef] = ()) -> Plan[WriteOutcome]:
     """Delete the name if it holds revision `expected`. A tombstone keeps the revision, which rises by one."""
-    stale = yield from fences.require(workspace, fences_held)
-    if stale is not None:
+    if fences_held and (stale := (yield from fences.require(workspace, fences_held))):
         return stale
     return (yield from _write(workspace, (Put(name, None, expected),)))[0]
 
@@ -157,8 +155,7 @@ def hold(workspace: str, names: Mapping[str, bool]) -> Plan[dict[str, tuple[int 
 @operation
 def batch(workspace: str, items: Sequence[Put | Get], fences_held: Sequence[FenceRef] = ()) -> Plan[BatchOutcome]:
     """Many writes, then many readings, an outcome each in the order asked. Each write stands for itself."""
-    stale = yield from fences.require(workspace, fences_held)
-    if stale is not None:
+    if fences_held and (stale := (yield from fences.require(workspace, fences_held))):
         return stale
     puts = [item for item in items if isinstance(item, Put)]
     written = iter((yield from _write(workspace, puts)))
@@ -180,8 +177,7 @@ def bury(workspace: str, seconds: float, limit: int) -> Plan[int]:
     return len(old)
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(NamedTuple):
     won: bool
     revision: int | None
     changed_at: Any
@@ -199,7 +195,7 @@ def _write(workspace: str, puts: Sequence[Put]) -> Plan[list[WriteOutcome]]:
     outcomes: list[WriteOutcome | None] = [None] * len(puts)
     grown: list[_Answer] = []
     while left := [at for at, outcome in enumerate(outcomes) if outcome is None]:
-        answers = yield from each(SQL.write, [_item(workspace, puts[at]) for at in left])
+        answers = yield Step(SQL.write, [_item(workspace, puts[at]) for at in left])
         for at, (row,) in zip(left, answers, strict=True):
             answer = _Answer(*row)
             outcomes[at] = _settled(puts[at], answer) or (yield from _against_rival(workspace, puts[at]))

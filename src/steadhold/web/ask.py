@@ -1,5 +1,6 @@
 """What a room's routes receive and return. A route is pure: it reads a `Request` and returns an `Ask`.
 
+What is made for each request is not frozen, for that costs more than the rest of making it; nobody changes it.
 The server has read the bounded body, found the key, tested the scope and parsed the common headers
 before; it plays the call, keeps the receipt and sends what `render` makes of the outcome.
 """
@@ -37,7 +38,7 @@ def _everywhere(_scope: str) -> tuple[str, ...]:
     return ("",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
     """One request, parsed as far as all rooms have in common.
 
@@ -65,7 +66,7 @@ class Request:
     reach: Callable[[str], tuple[str, ...]] = _everywhere
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reply:
     """An answer that says yes. `revision` becomes `ETag` and `Revision`; `resource` and `fence` go to the receipt."""
 
@@ -99,7 +100,7 @@ class Stop(Exception):
 Answer: TypeAlias = Reply | Problem
 
 
-# Without slots: with them, calling `Wait[T](…)` on a frozen class fails in Python 3.11 (as for Ask).
+# Without slots: with them, calling `Wait[T](…)` on a frozen class fails in Python 3.11.
 @dataclass(frozen=True)
 class Wait(Generic[T]):
     """Hold the answer back until `ready` says yes of an outcome; a hint on a topic, or a poll, asks again.
@@ -117,7 +118,7 @@ class Wait(Generic[T]):
     leave: Call[Any] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Ask(Generic[T]):
     """Play `call` and send what `render` makes of its outcome.
 

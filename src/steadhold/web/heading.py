@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl
@@ -34,17 +34,18 @@ class Heading:
         return self.fields.get(name)
 
 
-def heading(raw: Iterable[tuple[bytes, bytes]]) -> Heading:
+def heading(raw: Sequence[tuple[bytes, bytes]]) -> Heading:
     """Collect the fields of a request."""
-    found: dict[str, str] = {}
-    repeated: set[str] = set()
+    found = {key.decode("latin-1"): value.decode("latin-1") for key, value in raw}
+    return Heading(found) if len(found) == len(raw) else _joined(raw)
+
+
+def _joined(raw: Sequence[tuple[bytes, bytes]]) -> Heading:
+    found: dict[str, list[str]] = {}
     for key, value in raw:
-        name, text = key.decode("latin-1"), value.decode("latin-1")
-        if name in found:
-            repeated.add(name)
-            text = f"{found[name]}, {text}"
-        found[name] = text
-    return Heading(found, frozenset(repeated)) if repeated else Heading(found)
+        found.setdefault(key.decode("latin-1"), []).append(value.decode("latin-1"))
+    repeated = frozenset(name for name, texts in found.items() if len(texts) > 1)
+    return Heading({name: ", ".join(texts) for name, texts in found.items()}, repeated)
 
 
 def refuse_repeated(head: Heading) -> None:

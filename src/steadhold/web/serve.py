@@ -46,7 +46,7 @@ class Play(Protocol):
     def __call__(self, call: Call[T], /) -> Awaitable[T]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Seen:
     """A request that was answered, for whoever counts. `route` is the template, "" where none was found."""
 
@@ -150,7 +150,13 @@ class Doors:
         bodies.inspect_type(route, head.fields, body)
         if failpoints.armed:
             failpoints.hit("received")
-        request = await self._request(exchange, route, who, params, head, body)
+        if head.repeated:
+            heads.refuse_repeated(head)
+        query = heads.parameters(exchange.query)
+        workspace = who.workspace
+        if workspace is None or query:
+            workspace, query = await self._workspace(route, who, query)
+        request = self._request(exchange, route, who, workspace, params, query, head, body)
         asked = route.handle(request)
         if isinstance(asked, (Reply, Problem)):
             return asked
@@ -174,14 +180,12 @@ class Doors:
             raise Stop(Problem("method_not_allowed", f"Here are: {allow}.", headers=(("allow", allow),)))
         return route, params
 
-    async def _request(
-        self, exchange: Exchange, route: Route, who: Principal, params: dict[str, str], head: Heading, body: bytes
-    ) -> Request:
-        if head.repeated:
-            heads.refuse_repeated(head)
-        query = heads.parameters(exchange.query)
-        workspace, query = await self._workspace(route, who, query)
-        heads.refuse_unknown(route, query)
+    def _request(
+        self, exchange: Exchange, route: Route, who: Principal, workspace: str, params: Mapping[str, str],
+        query: Mapping[str, str], head: Heading, body: bytes,
+    ) -> Request:  # fmt: skip
+        if query:
+            heads.refuse_unknown(route, query)
         guards = heads.guards(route, head)
         fresh = new_id() if route.method == "POST" else ""
         return Request(
