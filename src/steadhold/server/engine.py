@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import structlog
 
-from steadhold import access
+from steadhold import access, fences
 from steadhold.access.authenticate import Keyring, permits, within
 from steadhold.db.embedded import Embedded
 from steadhold.db.folder import default_data_dir
@@ -118,6 +118,7 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
         rate=keyring.rate,
         known=keyring.known,
         forget=keyring.forget,
+        require=fences.require,
         on=tallies.see,
         alarm=alarm,
         house=access.HOUSE,

@@ -65,12 +65,15 @@ class Guards:
     if_none_match: Condition
 
 
-def guards(route: Route, head: Heading) -> Guards:
-    """Read the operation's id, fences and conditions; refuse those that this route would ignore."""
+def guards(route: Route, head: Heading, *, fenced: bool = False) -> Guards:
+    """Read the operation's id, fences and conditions; refuse those that this route would ignore.
+
+    `fenced`: fences are tested for it.
+    """
     found = head.fields
     if route.method != "GET":
         for name in _GUARDS:
-            if name in found and name not in route.headers:
+            if name in found and name not in route.headers and not (fenced and name == "fence"):
                 stop("bad_header", f"This request takes no {name}: it would be ignored.", field=name)
     return Guards(
         _operation(found["idempotency-key"]) if "idempotency-key" in found else None,

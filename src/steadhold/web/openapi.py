@@ -11,6 +11,7 @@ import msgspec
 from steadhold.kit import ids, limits
 from steadhold.web.ask import Route
 from steadhold.web.codes import PROBLEMS
+from steadhold.web.guard import guardable
 from steadhold.web.problem import MEDIA_TYPE
 from steadhold.web.router import PARAM
 
@@ -143,7 +144,7 @@ def _fields(route: Route) -> Iterable[Schema]:
         told = "The operation's id: under one, this takes effect at most once."
         needed = {"required": True} if route.receipt == "required" else {}
         yield {"name": "Idempotency-Key", "in": "header", **needed, "schema": dict(_ID), "description": told}
-    for field in route.headers:
+    for field in (*route.headers, *(("fence",) if guardable(route) else ())):
         name, schema, told = _FIELDS.get(field, (field.title(), {"type": "string"}, ""))
         yield {"name": name, "in": "header", "schema": dict(schema), **({"description": told} if told else {})}
 
@@ -205,6 +206,8 @@ def _codes(route: Route) -> list[str]:
         codes += [*_OF_RECEIPT, *(("key_required",) if route.receipt == "required" else ())]
     if route.method != "GET":
         codes += ["outcome_unknown", "busy"]
+    if guardable(route):
+        codes.append("stale_fence")
     if not route.house:
         codes += ["workspace_required", "not_found"]
     return sorted(set(codes))

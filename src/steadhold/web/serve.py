@@ -24,6 +24,7 @@ from steadhold.web.body import Receive
 from steadhold.web.codes import PROBLEMS
 from steadhold.web.exchange import Exchange, OverAsgi
 from steadhold.web.flights import Flight, Flights
+from steadhold.web.guard import Require, guardable, guarded
 from steadhold.web.heading import Heading
 from steadhold.web.hold import ClientGone, KeyGone, hold, is_gone
 from steadhold.web.hub import Hub
@@ -62,8 +63,9 @@ class Above:
     """What the floors above hand down when the server starts.
 
     `trouble` says which exceptions are expected and what they mean, `alarm` logs the others. `known` tells
-    whether there is a workspace, `forget` that a key was touched (topic `("keys", id)`). `house` is the
-    workspace of routes that belong to none, `base` the address under which the server is known outside.
+    whether there is a workspace, `forget` that a key was touched (topic `("keys", id)`), `require` relies on grants
+    (without it, only rooms that do so themselves take `Fence`). `house` is the workspace of routes that belong to
+    none, `base` the address under which the server is known outside.
     """
 
     play: Play
@@ -75,6 +77,7 @@ class Above:
     rate: Callable[[Principal], Problem | None] = lambda _: None
     known: Callable[[str], Awaitable[bool]] | None = None
     forget: Callable[[str], None] = lambda _: None
+    require: Require | None = None
     on: Callable[[Seen], None] = lambda _: None
     alarm: Callable[[Exception, Mapping[str, str]], None] = lambda _error, _facts: None
     house: str = ""
@@ -160,6 +163,8 @@ class Doors:
         asked = route.handle(request)
         if isinstance(asked, (Reply, Problem)):
             return asked
+        if request.fences and self.above.require is not None and guardable(route):
+            asked = guarded(asked, request.fences, self.above.require)
         return await self._play(turn, self._receipted(turn, route, request, asked, exchange.query))
 
     def _in_scope(self, route: Route, who: Principal, params: Mapping[str, str]) -> bool:
@@ -186,7 +191,7 @@ class Doors:
     ) -> Request:  # fmt: skip
         if query:
             heads.refuse_unknown(route, query)
-        guards = heads.guards(route, head)
+        guards = heads.guards(route, head, fenced=self.above.require is not None and guardable(route))
         fresh = new_id() if route.method == "POST" else ""
         return Request(
             who, workspace, params, query, head.fields, body, guards.operation, guards.fences, guards.if_match,
