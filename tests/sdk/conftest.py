@@ -116,7 +116,7 @@ class Played:
         return call
 
 
-_ROOMS = {"state", "jobs", "operations", "keys", "workspaces", "entitlements", "audit"}
+_ROOMS = {"state", "jobs", "operations", "keys", "workspaces", "entitlements", "audit", "approvals"}
 
 
 @pytest.fixture(params=["sync", "async"])

@@ -17,6 +17,7 @@ SECTIONS: Final = {
     "Use": {
         "state": ("steadhold.cli.state:state", "Exact JSON under compare-and-swap."),
         "jobs": ("steadhold.cli.jobs:jobs", "Submit, watch and steer jobs."),
+        "approvals": ("steadhold.cli.approvals:approvals", "People decide about an exact artifact."),
         "schedules": ("steadhold.cli.schedules:schedules", "Jobs at their times, also after an outage."),
         "commit": ("steadhold.cli.commits:commit", "Several changes, all or nothing."),
         "operations": ("steadhold.cli.operations:operations", "What became of a change whose answer was lost."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic
 
 from steadhold.sdk.access import AuditRoom, EntitlementsRoom, KeysRoom, WorkspacesRoom
+from steadhold.sdk.approvals import ApprovalsRoom
 from steadhold.sdk.commits import CommitsRoom
 from steadhold.sdk.grammar import Mode, Script, Stream
 from steadhold.sdk.jobs import JobsRoom
@@ -22,6 +23,7 @@ class Rooms(Generic[Mode]):
     def __init__(self) -> None:
         self.state: StateRoom[Mode] = StateRoom(self)
         self.jobs: JobsRoom[Mode] = JobsRoom(self)
+        self.approvals: ApprovalsRoom[Mode] = ApprovalsRoom(self)
         self.schedules: SchedulesRoom[Mode] = SchedulesRoom(self)
         self.commits: CommitsRoom[Mode] = CommitsRoom(self)
         self.operations: OperationsRoom[Mode] = OperationsRoom(self)
