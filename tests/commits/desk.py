@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from steadhold import commits, jobs, locks, state
+from steadhold.commits.routes import commit
 from steadhold.jobs import Complete, Settlement, Submission
+from steadhold.kit.ids import new_id
+from steadhold.web.ask import Principal, Request
 
 
 def lock(workspace, name, seconds=30.0):
@@ -35,6 +40,14 @@ def running(play, workspace):
     id = play(submitted(workspace)).id
     (claimed,) = [job for job in play(jobs.claim.call(workspace, "w", ["t"], 100)) if job.id == id]
     return claimed
+
+
+def calls_of(workspace, body):
+    """The call that a commit over HTTP would be."""
+    who = Principal(workspace, "anna", "k", "service", ("*:*",))
+    raw = msgspec.json.encode(body)
+    ask = Request(who, workspace, {}, {}, {}, raw, new_id(), (), None, None, new_id(), "POST", permits=lambda *_: True)
+    return commit(ask).call
 
 
 def everything(conn, workspace):

@@ -124,6 +124,18 @@ def two_jobs(stage):
     return [desk.running(stage.play, stage.workspace) for _ in range(2)]
 
 
+def two_locks(stage):
+    return {name: stage.play(desk.lock(stage.workspace, name)).fence for name in "kl"}
+
+
+def locked(scene, name):
+    return locks.require.call(scene.workspace, name, scene.facts[name])
+
+
+def given_back(scene, name):
+    return locks.release.call(scene.workspace, name, scene.facts[name])
+
+
 def finish(scene, n):
     return desk.finished(scene.workspace, scene.facts[n])
 
@@ -164,6 +176,11 @@ CROSSING = {
         two_jobs,
         run([lambda s: owned(s, 0)], [lambda s: finish(s, 1)]),
         run([lambda s: owned(s, 1)], [lambda s: finish(s, 0)]),
+    ),
+    "each gives back the lock that the other relies on": (
+        two_locks,
+        run([lambda s: locked(s, "k")], [lambda s: given_back(s, "l")]),
+        run([lambda s: locked(s, "l")], [lambda s: given_back(s, "k")]),
     ),
     "a name then a job, a job then a name": (
         lambda stage: [both(stage), *two_jobs(stage)][1:],

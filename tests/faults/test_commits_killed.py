@@ -1,0 +1,126 @@
+"""A server killed at each moment of a commit: everything of it is there, or nothing, and its receipt tells which."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from steadhold.kit import failpoints
+from steadhold.kit.ids import new_id
+from steadhold.play.caller import play
+from tests.commits import desk
+from tests.faults.servers import LOST, server
+
+pytestmark = pytest.mark.journeys
+
+BEFORE = (
+    "received=kill", "tx_begun=kill:1", "operations.claim=kill", "plan.save=kill", "jobs.admission=kill",
+    "fences.own=kill", "fences.hold=kill", "locks.release=kill", "jobs.admit=kill",
+    "jobs.hold=kill", "jobs.stage_of=kill", "jobs.complete=kill", "jobs.keep=kill", "jobs.advance=kill",
+    "state.hold=kill", "state.let_go=kill", "state.write=kill", "events.record=kill", "fences.drop=kill",
+    "plan.keep=kill", "operations.seal=kill", "before_commit=kill:1",
+)  # fmt: skip
+AFTER = ("after_commit=kill:1", "reply_half_sent=kill")
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def second(house):
+    """A server that nobody kills."""
+    with server(house.dsn, background=False) as made:
+        yield made
+
+
+@pytest.fixture
+def client(second, key):
+    with second.client(key) as made:
+        yield made
+
+
+def post(client, target, value, **headers):
+    return client.post(target, json=value, headers={"idempotency-key": new_id(), **headers})
+
+
+class Five:
+    """A commit of five changes and more, under two conditions."""
+
+    def __init__(self, client):
+        configured = {"json": {"lease_seconds": 600}, "headers": {"if-none-match": "*"}}
+        client.put("/v1/job-types/t", **configured).raise_for_status()
+        self.job, self.other = self.running(client), self.running(client)
+        client.put("/v1/state/old", content=b"0", headers={"if-none-match": "*", **JSON}).raise_for_status()
+        held = post(client, "/v1/locks/deploy/acquire", {"owner": "me", "ttl_seconds": 600})
+        fence, job, other = held.json()["fence"], self.job, self.other
+        done = {"state": "completed", "result": 1}
+        self.body = {
+            "require": [
+                {"op": "locks.get", "name": "deploy", "fence": fence},
+                {"op": "state.get", "name": "halt", "if_none_match": "*"},
+            ],
+            "apply": [
+                {"op": "state.put", "name": "new", "value": 1.5, "if_none_match": "*"},
+                {"op": "state.delete", "name": "old", "if_match": 1},
+                {"op": "jobs.submit", "type": "next"},
+                {
+                    "op": "jobs.checkpoint",
+                    "job_id": other["job_id"],
+                    "fence": other["fence"],
+                    "stage": "s",
+                    "result": 1,
+                },
+                {"op": "jobs.settle", "job_id": job["job_id"], "fence": job["fence"], "outcome": done},
+                {"op": "locks.release", "name": "deploy", "fence": fence},
+            ],
+        }
+
+    def running(self, client):
+        post(client, "/v1/jobs", {"type": "t"}).raise_for_status()
+        return post(client, "/v1/jobs:claim", {"worker": "w", "types": ["t"]}).json()["jobs"][0]
+
+    def send(self, client, operation):
+        return post(client, "/v1/commits", self.body, **{"idempotency-key": operation})
+
+    def done(self, client):
+        """Whether it took effect: all of it did, or none."""
+        found = {
+            client.get("/v1/state/new").status_code == 200,
+            client.get("/v1/state/old").status_code == 404,
+            len(client.get("/v1/jobs?type=next").json()["items"]) == 1,
+            len(client.get(f"/v1/jobs/{self.other['job_id']}/checkpoints").json()["items"]) == 1,
+            client.get(f"/v1/jobs/{self.job['job_id']}").json()["state"] == "completed",
+            not client.get("/v1/locks/deploy").json()["held"],
+        }
+        assert len(found) == 1, "half of a commit is there"
+        assert client.get("/v1/state/halt").json().get("last_revision") is None
+        return found.pop()
+
+
+@pytest.mark.parametrize("moment", [*BEFORE, *AFTER])
+def test_all_of_it_or_nothing(house, client, key, moment):
+    commit, operation = Five(client), new_id()
+    with server(house.dsn, failpoints=moment, background=False) as first:
+        with first.client(key) as doomed, pytest.raises(LOST):
+            commit.send(doomed, operation)
+        first.died()
+    done = moment in AFTER
+    assert client.get(f"/v1/operations/{operation}").status_code == (200 if done else 404)
+    assert commit.done(client) is done
+    again = commit.send(client, operation)
+    assert (again.status_code, "idempotent-replayed" in again.headers) == (200, done), again.text
+    assert commit.done(client)
+    assert commit.send(client, operation).content == again.content
+    assert client.get(f"/v1/operations/{operation}").json()["result"] == again.json()
+
+
+def test_every_statement_is_such_a_moment(client, key, house, place, monkeypatch):
+    """The list names all statements of that commit, and no others; the rest are the server's own."""
+    asked, named = [], {moment.partition("=")[0] for moment in (*BEFORE, *AFTER)}
+    body = Five(client)
+    calls = desk.calls_of(place, body.body)
+    monkeypatch.setattr(failpoints, "armed", {"none": ("raise", 0)})
+    monkeypatch.setattr(failpoints, "hit", asked.append)
+    with psycopg.connect(house.dsn) as conn:
+        play(conn, calls)
+        conn.rollback()
+    own = {"received", "tx_begun", "operations.claim", "operations.seal", "before_commit", "after_commit"}
+    assert set(asked) - {"play.enter"} == named - own - {"reply_half_sent"}
