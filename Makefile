@@ -14,6 +14,9 @@ PYTEST := $(BIN)/python -m pytest
 OLDEST_POSTGRES := 15
 TIERS := races or journeys or docs or soak
 
+# Tests start hundreds of processes: each would compile the same files again where this forbids keeping what came of it.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo fmt lint test races journeys docs mutants soak bench lock debian ci
 
