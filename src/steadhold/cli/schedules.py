@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LISTED: Final = ("id", "when", "next_at", "paused", "job")
 COMING: Final = ("local_time", "scheduled_at", "note")
 RAN: Final = ("scheduled_at", "local_time", "kind", "outcome", "count", "reason", "job_id")
+FLAGS: Final = ("paused", "made_again")
 NOTES: Final = {
     "gap": "left out: clocks jump over it",
     "first_pass": "left out: it comes twice, the second runs",
@@ -34,8 +35,10 @@ def schedules() -> None:
     """Jobs at their times: each instant of a schedule is recorded once, also after an outage."""
 
 
-def _replaces(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--if-match", "if_revision", type=int, metavar="N", help="Only at this revision.")(command)
+def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command a schedule that is there; a revision and an operation id are passed on as they are."""
+    only = click.option("--if-match", "if_revision", type=int, metavar="N", help="Only at this revision.")
+    return click.argument("id")(only(named(printed(asks(command)))))
 
 
 @schedules.command(cls=Verb)
@@ -92,10 +95,10 @@ def put(
     how: dict[str, Any] = {"if_revision": if_revision, "operation_id": operation_id}
     if spec is not None:
         _alone(input, file, said)
-        out.one(client.schedules.put_spec(id, Path(spec).read_bytes(), **how), if_true=("paused", "made_again"))
+        out.one(client.schedules.put_spec(id, Path(spec).read_bytes(), **how), if_true=FLAGS)
     elif job_type is not None:
         raw = given("INPUT", input, file)
-        out.one(client.schedules.put(id, job_type, raw=raw, **said, **how), if_true=("paused", "made_again"))
+        out.one(client.schedules.put(id, job_type, raw=raw, **said, **how), if_true=FLAGS)
 
 
 @schedules.command()
@@ -114,7 +117,7 @@ def ls(client: Client, limit: int | None, out: Out) -> None:
 @asks
 def show(client: Client, id: str, out: Out) -> None:
     """Show a schedule; its `spec` is what --spec takes."""
-    out.one(client.schedules.get(id), if_true=("paused", "made_again"))
+    out.one(client.schedules.get(id), if_true=FLAGS)
 
 
 @schedules.command()
@@ -142,57 +145,37 @@ def runs(client: Client, id: str, limit: int, out: Out) -> None:
 
 
 @schedules.command()
-@click.argument("id")
-@_replaces
-@named
-@printed
-@asks
-def trigger(client: Client, id: str, if_revision: int | None, operation_id: str | None, out: Out) -> None:
+@_steers
+def trigger(client: Client, id: str, out: Out, **how: Any) -> None:
     """Run it now, as far as its overlap policy lets it."""
-    out.one(client.schedules.trigger(id, if_revision=if_revision, operation_id=operation_id))
+    out.one(client.schedules.trigger(id, **how))
 
 
 @schedules.command()
-@click.argument("id")
+@_steers
 @click.argument("start", metavar="FROM", type=moment)
 @click.argument("end", metavar="TO", type=moment)
-@_replaces
-@named
-@printed
-@asks
-def backfill(
-    client: Client, id: str, start: datetime, end: datetime, if_revision: int | None, operation_id: str | None, out: Out
-) -> None:
+def backfill(client: Client, id: str, start: datetime, end: datetime, out: Out, **how: Any) -> None:
     """Run the times from FROM on and before TO of which nothing is recorded.
 
     Those that were there are listed too, as they are: nothing runs twice.
     """
-    done = client.schedules.backfill(id, start, end, if_revision=if_revision, operation_id=operation_id)
+    done = client.schedules.backfill(id, start, end, **how)
     out.many([*done.runs, *done.existing], RAN)
 
 
 @schedules.command()
-@click.argument("id")
-@_replaces
-@named
-@printed
-@asks
-def pause(client: Client, id: str, if_revision: int | None, operation_id: str | None, out: Out) -> None:
+@_steers
+def pause(client: Client, id: str, out: Out, **how: Any) -> None:
     """Let none of its times run until `resume`; what was submitted goes on."""
-    paused = client.schedules.pause(id, if_revision=if_revision, operation_id=operation_id)
-    out.one(paused, if_true=("paused", "made_again"))
+    out.one(client.schedules.pause(id, **how), if_true=FLAGS)
 
 
 @schedules.command()
-@click.argument("id")
-@_replaces
-@named
-@printed
-@asks
-def resume(client: Client, id: str, if_revision: int | None, operation_id: str | None, out: Out) -> None:
+@_steers
+def resume(client: Client, id: str, out: Out, **how: Any) -> None:
     """Let its times run again from now on; those of the pause are recorded as skipped."""
-    resumed = client.schedules.resume(id, if_revision=if_revision, operation_id=operation_id)
-    out.one(resumed, if_true=("paused", "made_again"))
+    out.one(client.schedules.resume(id, **how), if_true=FLAGS)
 
 
 @schedules.command()
