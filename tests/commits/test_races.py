@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold import commits, jobs, locks, state
+from steadhold import approvals, commits, jobs, locks, state
+from steadhold.approvals import Artifact, Asked, By
 from steadhold.commits import Committed, Refused
 from steadhold.jobs import Complete, Settlement
-from steadhold.kit.outcome import StaleFence
+from steadhold.kit.ids import new_id
+from steadhold.kit.outcome import Missing, StaleFence
 from tests.commits import desk
 
 pytestmark = pytest.mark.races
@@ -111,8 +113,63 @@ def test_a_lease_that_ends_meanwhile(explore):
     assert {Committed, Refused} == {type(outcomes["commit"]) for outcomes in seen.outcomes}
 
 
-def crossing(setup, one, two):
-    return {"setup": setup, "actors": {"one": one, "two": two}}
+ARTIFACT = Artifact("release", "1", "sha256:" + "a" * 64)
+ANNA, BERTA = By("anna", "service", ("*:*",)), By("berta", "person", ("*:*",))
+
+
+def approved(stage):
+    """An approval that may be used."""
+    asked = Asked(new_id(), ARTIFACT, "deploy", "May I?", 60, approvers=("berta",))
+    stage.play(approvals.request.call(stage.workspace, asked, by=ANNA))
+    stage.play(approvals.vote.call(stage.workspace, asked.id, "approve", ARTIFACT.hash, by=BERTA))
+    return asked.id
+
+
+ALONE = {
+    "a lock": (
+        lambda stage: stage.play(desk.lock(stage.workspace, "k")).fence,
+        lambda scene: locks.require.call(scene.workspace, "k", scene.facts),
+        lambda scene: locks.release.call(scene.workspace, "k", scene.facts),
+    ),
+    "a running job": (
+        lambda stage: desk.running(stage.play, stage.workspace),
+        lambda scene: commits.job.call(scene.workspace, scene.facts.id, fence=scene.facts.fence),
+        lambda scene: desk.finished(scene.workspace, scene.facts),
+    ),
+    "an approval": (
+        approved,
+        lambda scene: approvals.require.call(scene.workspace, scene.facts, ARTIFACT),
+        lambda scene: approvals.revoke.call(scene.workspace, scene.facts, by=ANNA),
+    ),
+    "an approval that is used": (
+        approved,
+        lambda scene: approvals.require.call(scene.workspace, scene.facts, ARTIFACT),
+        lambda scene: approvals.use.call(scene.workspace, scene.facts, ARTIFACT, "u", by=ANNA),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ALONE)
+def test_a_condition_alone_holds_to_the_commit(explore, what):
+    """Who ends a lock, a job's run or an approval waits for the commit that relies on it, or it changes nothing."""
+    setup, condition, rival = ALONE[what]
+
+    def check(scene):
+        trace = [line.who for line in scene.trace if line.step.lower() == "commit"]
+        done = isinstance(scene.outcomes["commit"], Committed)
+        assert not done or trace.index("commit") < trace.index("rival"), "the condition was false at the commit"
+        assert (scene.play(state.get.call(scene.workspace, "a")) != Missing(None)) is done
+
+    seen = explore(
+        setup=setup,
+        actors={
+            "commit": lambda scene: desk.run(scene.workspace, [condition(scene)], [desk.put(scene.workspace, "a")]),
+            "rival": rival,
+        },
+        always=check,
+    )
+    assert seen.waits
+    assert {Committed, Refused} == {type(outcomes["commit"]) for outcomes in seen.outcomes}
 
 
 def both(stage):
