@@ -273,3 +273,11 @@ def test_numbers_of_a_new_incarnation(desk):
     assert desk.approve(id).approval.revision == (1 << 32) + 1
     fresh = desk.request(asked(id=new_id()), by=AGENT).approval
     assert fresh.revision == (1 << 32) + 1
+
+
+def test_a_question_that_expires_while_it_is_asked(desk):
+    """Its history still begins with the question."""
+    id = desk.ask(expires_in_seconds=0.000001)
+    assert desk.get(id).state == "expired"
+    assert desk.pass_time(10) == 1
+    assert desk.told(id) == ["requested", "expired"]

@@ -22,7 +22,7 @@ from steadhold.approvals.outcomes import (
 )
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing, RevisionConflict
-from steadhold.kit.plan import Plan, each, maybe, operation, rows, single_operation
+from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
 
 LAST: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
@@ -45,16 +45,15 @@ def request(workspace: str, asked: Asked, *, by: By, fences_held: Sequence[Fence
     if refused := verdicts.unreachable(asked, by):
         return refused
     made = (yield from each(SQL.request, [moving.question(workspace, asked, by)]))[0]
-    row = yield from moving.hold(workspace, asked.id)
-    assert row is not None, "what was asked is there"
+    row = yield from one(SQL.look, Approval.read, workspace=workspace, id=asked.id)
     if not made:
-        return moving.asked_before(row, asked, by)
+        return moving.asked_before((yield from moving.with_deeds(workspace, [row]))[0], asked, by)
     told = {"title": row.title, "requester": row.requester, "quorum": row.quorum, "expires_at": row.expires_at}
     done = yield from moving.write_down(workspace, row.id, row.revision, "request", by, None)
     yield from events.record(workspace, [moving.event(row, row.revision, "requested", told)])
     yield from events.move(workspace, [moving.head(row)])
     yield from access.audit(workspace, by.actor, "approval.requested", moving.subject(row.id))
-    return Moved(replace(row, deeds=(done,)))
+    return Moved(verdicts.as_of_now(replace(row, deeds=(done,))))
 
 
 @operation
