@@ -1,4 +1,4 @@
-"""approvals against a plain dict: whatever order of verbs and hours, the same answers, by plans and through the doors."""
+"""approvals against a plain dict: whatever the order of verbs and hours, the same answers by plans and by doors."""
 
 from __future__ import annotations
 
