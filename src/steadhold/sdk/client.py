@@ -67,10 +67,10 @@ class _Base(Rooms[Mode]):
         """Where the server is."""
         return f"unix:{self._address.socket}" if self._address.socket else self._address.base
 
-    def twin(self) -> Self:
-        """Another client with the same settings and connections of its own."""
+    def twin(self, timeout: float | None = None) -> Self:
+        """Another client with the same settings, but for a `timeout` that is given, and connections of its own."""
         return type(self)(
-            self.url, self._address.api_key, timeout=self._timeout, workspace=self._workspace,
+            self.url, self._address.api_key, timeout=timeout or self._timeout, workspace=self._workspace,
             answer_bytes_max=self._bytes_max, patience=self._patience, transport=self._transport,
         )  # fmt: skip
 

@@ -178,6 +178,19 @@ class JobNotEnded(Problem, codes=("job_not_ended",)):
     """Only a job that has ended can be retried."""
 
 
+class LockHeld(Problem, codes=("lock_held",)):
+    """Somebody holds the lock; or it goes to whoever waits for it first. `retry_after` are seconds."""
+
+    @property
+    def holder(self) -> str | None:
+        """Who holds it; None: nobody yet."""
+        return self.extras.get("holder")
+
+
+class LockLost(Problem, codes=("lock_lost",)):
+    """The lock is held no more: it was released, or its time is over. Stop what relies on it."""
+
+
 class CheckpointConflict(Problem, codes=("checkpoint_conflict",)):
     """The stage has a checkpoint with other content, which stays."""
 

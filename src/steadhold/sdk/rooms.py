@@ -9,6 +9,7 @@ from steadhold.sdk.approvals import ApprovalsRoom
 from steadhold.sdk.commits import CommitsRoom
 from steadhold.sdk.grammar import Mode, Script, Stream
 from steadhold.sdk.jobs import JobsRoom
+from steadhold.sdk.locks import LocksRoom
 from steadhold.sdk.operations import OperationsRoom
 from steadhold.sdk.schedules import SchedulesRoom
 from steadhold.sdk.state import StateRoom
@@ -26,6 +27,7 @@ class Rooms(Generic[Mode]):
         self.approvals: ApprovalsRoom[Mode] = ApprovalsRoom(self)
         self.schedules: SchedulesRoom[Mode] = SchedulesRoom(self)
         self.commits: CommitsRoom[Mode] = CommitsRoom(self)
+        self.locks: LocksRoom[Mode] = LocksRoom(self)
         self.operations: OperationsRoom[Mode] = OperationsRoom(self)
         self.keys: KeysRoom[Mode] = KeysRoom(self)
         self.workspaces: WorkspacesRoom[Mode] = WorkspacesRoom(self)
