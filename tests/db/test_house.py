@@ -177,3 +177,64 @@ async def test_a_standby_is_refused_and_its_promotion_noticed(home: Path, pg_bin
         assert watch.house.incarnation == 1
         assert await admin.fetchval("select timeline from steadhold.house") == "00000002"
         await admin.close()
+
+
+@pytest.mark.parametrize("sign", SIGNS.values(), ids=SIGNS)
+async def test_a_connection_that_outlives_a_failover_is_looked_at_again(
+    housed: str, conn: asyncpg.Connection, sign: str
+) -> None:
+    """Behind a pooler no connection of ours breaks."""
+    async with Pool(housed, size=1) as pool:
+        async with pool.connection() as first:
+            assert pool.house.house.incarnation == 0
+        await conn.execute(sign)
+        pool._look_at = 0.0
+        async with pool.connection() as second:
+            assert second is first
+            assert pool.house.house.incarnation == 1
+
+
+async def test_a_look_remembers_how_far_the_log_was(housed: str, conn: asyncpg.Connection) -> None:
+    """So that a snapshot put back under a running server is noticed however old its connections are."""
+    async with Pool(housed, size=1) as pool:
+        async with pool.connection():
+            before = pool.house._lsn
+        await conn.execute("create table filled as select generate_series(1, 1000) n")
+        pool._look_at = 0.0
+        async with pool.connection():
+            assert pool.house._lsn > before
+
+
+async def test_a_connection_that_breaks_under_a_look_is_replaced(housed: str, conn: asyncpg.Connection) -> None:
+    async with Pool(housed, size=1) as pool:
+        async with pool.connection() as first:
+            pid = first.get_server_pid()
+        holder = await asyncpg.connect(housed)
+        await holder.execute("begin; lock table steadhold.house in access exclusive mode")
+        pool._look_at = 0.0
+        taking = asyncio.create_task(pool.take())
+        waits = "select count(*) from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'"
+        while not await conn.fetchval(waits, pid):
+            await asyncio.sleep(0)
+        await conn.fetchval("select pg_terminate_backend($1)", pid)
+        await holder.execute("rollback")
+        second = await taking
+        assert (await second.fetchval("select 1"), second.get_server_pid() == pid) == (1, False)
+        assert pool.open == 1
+        pool.give(second)
+        await holder.close()
+
+
+async def test_one_look_is_enough_for_a_while(housed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    async def counted(watch: Watch, conn: asyncpg.Connection) -> None:
+        nonlocal looks
+        looks += 1
+
+    monkeypatch.setattr(Watch, "check", counted)
+    async with Pool(housed, size=1) as pool:
+        for _ in range(10):
+            async with pool.connection():
+                pass
+    assert looks == 1

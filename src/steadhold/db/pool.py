@@ -22,8 +22,7 @@ from steadhold.db.house import Watch
 
 SIZE = 10
 STATEMENT_CACHE = 1000
-CONNECT_SECONDS = 10.0
-CLOSE_SECONDS = 2.0
+CONNECT_SECONDS, CLOSE_SECONDS, LOOK_SECONDS = 10.0, 2.0, 5.0
 BACKOFF_FIRST_SECONDS, BACKOFF_MAX_SECONDS = 0.02, 1.0
 
 # The server is not there, not yet there, full, or not the primary: all of it may be over in a moment.
@@ -66,7 +65,8 @@ Init = Callable[["asyncpg.Connection[Any]"], Awaitable[None]]
 class Pool:
     """At most `size` connections to `dsn`, opened when needed.
 
-    `init` runs on each new connection; None: compare the incarnation (`Watch`), see `house`.
+    `init` runs on each new connection; None: compare the incarnation (`Watch`), see `house`, and again every few
+    seconds: behind a pooler a connection outlives a failover, and what is remembered of the log grows old.
     `statements`: how many prepared statements a connection keeps; 0 behind a pooler that cannot keep them.
     `connect_seconds`: how long `take` tries while the server is away.
     Belongs to one event loop. `async with` closes it.
@@ -85,11 +85,11 @@ class Pool:
         self.house = Watch()
         """What the newest connection said of the incarnation."""
         self.size = size
-        self._dsn = dsn
+        self._dsn, self._application_name = dsn, application_name
         self._init = init or self.house.check
+        self._looks, self._look_at = init is None, 0.0
         self._statements = statements
         self._connect_seconds = connect_seconds
-        self._application_name = application_name
         self._idle: list[Connection] = []
         self._taken: set[Connection] = set()
         self._slots = size
@@ -120,6 +120,18 @@ class Pool:
         server stays away for `connect_seconds`; whatever `init` raises.
         """
         until = asyncio.get_running_loop().time() + self._connect_seconds
+        conn = await self._next(until)
+        try:
+            if self._looks and asyncio.get_running_loop().time() > self._look_at:
+                await self._look(conn)
+        except BaseException as error:
+            self.discard(conn)
+            if not isinstance(error, ABSENT):
+                raise
+            return await self._next(until)
+        return conn
+
+    async def _next(self, until: float) -> Connection:
         if self._closed:
             raise PoolClosedError
         while self._idle:
@@ -277,8 +289,12 @@ class Pool:
             connection_class=Connection,
         )
         try:
-            await self._init(conn)
+            await self._look(conn)
         except BaseException:
             conn.terminate()
             raise
         return conn
+
+    async def _look(self, conn: Connection) -> None:
+        self._look_at = asyncio.get_running_loop().time() + LOOK_SECONDS
+        await self._init(conn)
