@@ -284,7 +284,12 @@ async def test_a_value_has_its_own_limit(house):
     assert (got.status, got.json["code"], got.json["index"]) == (413, "too_large", 1)
 
 
-async def test_a_fence_header_is_refused(house):
-    """What a Fence would say stands in require: a header that would be ignored is refused."""
-    got = await house.commit(apply=[put("a")], fence='"lock:deploy";fence=1')
-    assert (got.status, got.json["code"]) == (400, "bad_header")
+async def test_a_fence_header_guards_the_whole(house):
+    """What Fence says is required, too, and is told without a place in the lists."""
+    fence = await house.locked()
+    held = f'"lock:deploy";fence={fence}'
+    got = await house.commit(apply=[put("a"), {"op": "locks.release", "name": "deploy", "fence": fence}], fence=held)
+    assert got.status == 200, got.json
+    got = await house.commit(apply=[put("b")], fence=held)
+    assert (got.status, got.json["code"], "list" in got.json) == (409, "stale_fence", False)
+    assert await revision(house, "b") is None

@@ -10,6 +10,7 @@ import pytest
 from steadhold import AsyncClient, Client
 from steadhold.commits.ops import APPLY
 from steadhold.kit.ids import new_id
+from steadhold.sdk.approvals_shapes import Artifact
 from steadhold.sdk.commits_noted import CONTENT, OPS
 from steadhold.sdk.errors import MissingScope, NotFound, RevisionConflict, StaleFence
 from steadhold.sdk.words import change, read
@@ -94,9 +95,9 @@ def test_locks_and_approvals(client):
     with pytest.raises(StaleFence) as stale:
         attempt(client, lambda commit: commit.require.locks.get("deploy", fence=fence + 1), creates("b"))
     assert (stale.value.extras["list"], stale.value.extras["index"]) == ("require", 0)
-    artifact = {"reference": "r", "version": "1", "hash": "sha256:" + "a" * 64}
+    artifact = Artifact.of("release", "1", b"bytes")
     with pytest.raises(NotFound):
-        attempt(client, lambda commit: commit.require.approvals.verify(new_id(), **artifact), creates("b"))
+        attempt(client, lambda commit: commit.require.approvals.verify(new_id(), artifact), creates("b"))
 
 
 class Fence(msgspec.Struct):

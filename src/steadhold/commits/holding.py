@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from steadhold import fences
@@ -15,6 +16,12 @@ from steadhold.kit.plan import Plan, operation
 
 NAMES: Final = frozenset({"approvals.require", "commits.job", "locks.require", "state.require"})
 """The verbs that test a condition and hold it to the commit."""
+
+
+@operation
+def grants(workspace: str, refs: Sequence[FenceRef]) -> Plan[StaleFence | None]:
+    """Require that grants are current: what a `Fence` says."""
+    return (yield from fences.require(workspace, refs))
 
 
 @operation

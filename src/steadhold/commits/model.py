@@ -49,7 +49,7 @@ class Item:
     call: Call[Any]
 
 
-CommitOutcome: TypeAlias = Committed | Refused | RepeatedName
+CommitOutcome: TypeAlias = Committed | Refused | RepeatedName | StaleFence
 
 
 def items(require: Sequence[Call[Any]], apply: Sequence[Call[Any]]) -> tuple[Item, ...]:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from steadhold.commits import holding
 from steadhold.commits.model import REQUIRE, CommitOutcome, Committed, Item, Refused, items, repeated
 from steadhold.commits.together import together
+from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import COMMIT_ITEMS_MAX
+from steadhold.kit.outcome import StaleFence
 from steadhold.kit.plan import Call, Plan, Refusal, single_operation, undoable
+
+FENCE: Final = -1
+"""The place of what stands in no list: the grants of a `Fence`."""
 
 
 @single_operation
-def run(workspace: str, require: Sequence[Call[Any]] = (), apply: Sequence[Call[Any]] = ()) -> Plan[CommitOutcome]:
+def run(
+    workspace: str,
+    require: Sequence[Call[Any]] = (),
+    apply: Sequence[Call[Any]] = (),
+    fences_held: Sequence[FenceRef] = (),
+) -> Plan[CommitOutcome]:
     """Make all changes in `apply` if all conditions in `require` are true, and they stay so until the commit; or none.
 
     Both are calls of rooms' verbs: `state.put.call(…)`, `state.require.call(…)`. No two of a list may be about the
-    same thing. Outcomes: `Committed` with what each came to, `Refused` with the first refusal and where it stands
-    (a stale grant before all others), `RepeatedName`. After a refusal nothing of any item is left, whether the
-    transaction then commits or not.
+    same thing. `fences_held` are grants that must be current until the commit, too. Outcomes: `Committed` with what
+    each came to, `StaleFence`, `Refused` with the first refusal and where it stands (a stale grant before all
+    others), `RepeatedName`. After a refusal nothing of any item is left, whether the transaction then commits or not.
 
     Raises:
         ValueError: there are too many calls, or one that no commit can hold.
@@ -29,12 +39,18 @@ def run(workspace: str, require: Sequence[Call[Any]] = (), apply: Sequence[Call[
     _refuse_unfit(workspace, asked)
     if twice := repeated(asked):
         return twice
-    outcome = yield from undoable(_attempt(workspace, asked))
-    if isinstance(outcome, _Broken):
-        raise outcome.error
-    if isinstance(outcome, Refused):
-        return outcome
-    return Committed(tuple(outcome[: len(require)]), tuple(outcome[len(require) :]))
+    held = [Item(REQUIRE, FENCE, holding.grants.call(workspace, fences_held))] if fences_held else []
+    outcome = yield from undoable(_attempt(workspace, [*held, *asked]))
+    match outcome:
+        case _Broken(error):
+            raise error
+        case Refused(_, index, StaleFence() as stale) if index == FENCE:
+            return stale
+        case Refused():
+            return outcome
+        case list():
+            came = outcome[len(held) :]
+            return Committed(tuple(came[: len(require)]), tuple(came[len(require) :]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from steadhold.commits import plans
 from steadhold.commits.items import Read, placed, read, read_of
 from steadhold.commits.model import APPLY, REQUIRE, CommitOutcome, Committed, Refused, RepeatedName
 from steadhold.commits.wire import CommitBody, CommitReply, Done
-from steadhold.web import reply
+from steadhold.kit.outcome import StaleFence
+from steadhold.web import problem, reply
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route, Topic
 
 
@@ -34,6 +35,8 @@ def commit(ask: Request) -> Ask[CommitOutcome]:
             case RepeatedName(part, index, name):
                 said = Problem("repeated_name", f"{part} has an item about {name} already.", {"name": name})
                 return placed(said, part, index)
+            case StaleFence():
+                return problem.refused(outcome)
 
     def remember(outcome: CommitOutcome) -> Reply:
         said = answer(outcome, kept=True)
@@ -41,7 +44,7 @@ def commit(ask: Request) -> Ask[CommitOutcome]:
         return said
 
     return Ask(
-        plans.run.call(ask.workspace, calls[REQUIRE], calls[APPLY]),
+        plans.run.call(ask.workspace, calls[REQUIRE], calls[APPLY], ask.fences),
         lambda outcome: answer(outcome, kept=False),
         remember=remember,
         touches=tuple(dict.fromkeys(topic for item in items for topic in item.asked.touches)),
@@ -72,6 +75,7 @@ ROUTES: Final = (
         commit,
         "",
         "Change several things, all or nothing",
+        headers=("fence",),
         receipt="required",
         body="json",
         takes=CommitBody,

@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from steadhold.kit.fields import FenceRef
+from steadhold.sdk.approvals_shapes import Artifact
 from steadhold.sdk.grammar import Mode, Room, Script, verb
 from steadhold.sdk.words import at, change, members, read
 
@@ -94,15 +95,9 @@ class _OfLocks(_Noted):
 
 class _OfApprovals(_Noted):
     def verify(
-        self,
-        approval_id: str,
-        *,
-        reference: str,
-        version: str,
-        hash: str,
-        use_id: str | None = None,
-        if_revision: int | None = None,
+        self, approval_id: str, artifact: Artifact, *, use_id: str | None = None, if_revision: int | None = None
     ) -> None:
         """Exactly this artifact is approved, and may be acted on; by this use, where `use_id` says one."""
-        artifact = {"reference": reference, "version": version, "hash": hash}
-        self._require("approvals.verify", approval_id=approval_id, **artifact, use_id=use_id, if_match=if_revision)
+        self._require(
+            "approvals.verify", approval_id=approval_id, **artifact.named(), use_id=use_id, if_match=if_revision
+        )
