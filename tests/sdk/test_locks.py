@@ -49,9 +49,10 @@ def test_it_is_taken_renewed_and_released(client):
 def test_asked_again_it_may_be_relied_on_no_longer(client):
     operation = new_id()
     first = client.locks.acquire("a", ttl=30, operation_id=operation)
+    granted_before = CLOCK()
     again = client.locks.acquire("a", ttl=30, operation_id=operation)
     assert again.fence == first.fence
-    assert again.relied_until <= first.relied_until + 0.01
+    assert again.relied_until < granted_before + 30
     client.locks.release("a", 1)
     with pytest.raises(LockLost):
         client.locks.acquire("a", operation_id=operation)

@@ -27,7 +27,7 @@ async def listening(conn):
 
 
 async def test_a_touch_here_wakes_a_waiter_there(fresh_database, workspace):
-    """Two hubs on one database: the second hears of jobs that the first was told of, and of nothing else."""
+    """Two hubs on one database: the second hears what others may wait for, and nothing else."""
     dsn = fresh_database.dsn
     async with Pool(dsn, size=2) as pool, asyncio.timeout(30):
         here, there = Hub(), Heard()
@@ -41,6 +41,13 @@ async def test_a_touch_here_wakes_a_waiter_there(fresh_database, workspace):
         here.touch((workspace, "jobs", "mail"))
         await told.send()
         assert await there.keys.get() == (workspace, "jobs", "mail")
+        assert there.keys.empty()
+        keys = [(workspace, "lock", "deploy"), (workspace, "approval", "x"), (workspace, "schedule", "nightly")]
+        for key in (*keys, (workspace, "lock.free", "deploy"), (workspace, "jobs", "mail")):
+            here.touch(key)
+        await told.send()
+        heard_of = [await there.keys.get() for _ in range(4)]
+        assert sorted(heard_of) == sorted([*keys, (workspace, "jobs", "mail")])
         assert there.keys.empty()
         heard.stop()
         await task
