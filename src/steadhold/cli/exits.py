@@ -17,6 +17,7 @@ UNAVAILABLE: Final = 6
 FORBIDDEN: Final = 7
 ONGOING: Final = 8
 WARNING: Final = 9
+LOST: Final = 10
 INTERRUPTED: Final = 130
 
 _BY_STATUS: Final = {

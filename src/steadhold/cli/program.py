@@ -17,6 +17,8 @@ SECTIONS: Final = {
     "Use": {
         "state": ("steadhold.cli.state:state", "Exact JSON under compare-and-swap."),
         "jobs": ("steadhold.cli.jobs:jobs", "Submit, watch and steer jobs."),
+        "locks": ("steadhold.cli.locks:locks", "Who holds what, under which fence."),
+        "lock": ("steadhold.cli.locks_run:lock", "Run a command while holding a lock."),
         "approvals": ("steadhold.cli.approvals:approvals", "People decide about an exact artifact."),
         "schedules": ("steadhold.cli.schedules:schedules", "Jobs at their times, also after an outage."),
         "commit": ("steadhold.cli.commits:commit", "Several changes, all or nothing."),

@@ -1,0 +1,81 @@
+"""`steadhold locks`: who holds what, and taking, renewing and releasing it by hand."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from steadhold.cli.connect import asks, named
+from steadhold.cli.show import Out, printed
+
+if TYPE_CHECKING:
+    from steadhold.sdk.client import Client
+
+SECONDS = click.FloatRange(min=1)
+
+
+@click.group()
+def locks() -> None:
+    """Locks expire, and their fences only rise: whatever is written under an old one is refused."""
+
+
+@locks.command()
+@click.argument("prefix", default="")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@printed
+@asks
+def ls(client: Client, prefix: str, limit: int | None, out: Out) -> None:
+    """List locks whose names begin with PREFIX."""
+    out.many(islice(client.locks.list(prefix), limit), ("name", "held", "owner", "fence", "waiting", "expires_at"))
+
+
+@locks.command()
+@click.argument("name")
+@printed
+@asks
+def show(client: Client, name: str, out: Out) -> None:
+    """Show who holds NAME, and how many wait for it."""
+    out.one(client.locks.get(name))
+
+
+@locks.command()
+@click.argument("name")
+@click.option("--owner", metavar="ID", help="In whose name. [default: this machine and process]")
+@click.option("--ttl", type=SECONDS, default=30.0, show_default=True, metavar="SECONDS", help="How long.")
+@click.option(
+    "--wait", type=click.FloatRange(min=0, max=30), default=0.0, metavar="SECONDS", help="Stand in line so long."
+)
+@named
+@printed
+@asks
+def acquire(
+    client: Client, name: str, owner: str | None, ttl: float, wait: float, operation_id: str | None, out: Out
+) -> None:
+    """Take NAME, and print the fence. Nobody renews it: `steadhold lock run` does."""
+    taken = client.locks.acquire(name, owner=owner, ttl=ttl, wait_seconds=wait, operation_id=operation_id)
+    told: dict[str, Any] = msgspec.structs.asdict(taken)
+    del told["relied_until"]  # on a clock that means nothing to others
+    out.one(told)
+
+
+@locks.command()
+@click.argument("name")
+@click.argument("fence", type=int)
+@click.option("--ttl", type=SECONDS, default=30.0, show_default=True, metavar="SECONDS", help="How long from now.")
+@printed
+@asks
+def renew(client: Client, name: str, fence: int, ttl: float, out: Out) -> None:
+    """Hold NAME, taken under FENCE, for longer."""
+    out.one(client.locks.renew(name, fence, ttl=ttl))
+
+
+@locks.command()
+@click.argument("name")
+@click.argument("fence", type=int)
+@asks
+def release(client: Client, name: str, fence: int) -> None:
+    """Give back NAME, taken under FENCE. Saying it again does nothing."""
+    client.locks.release(name, fence)

@@ -1,0 +1,92 @@
+"""`steadhold locks` and `steadhold lock run`: what is asked, what is printed, and how it ends."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+import pytest
+
+from tests.cli.conftest import problem, reply
+
+GRANT = {
+    "name": "a", "owner": "me", "fence": 3, "ttl_seconds": 30.0, "waited_seconds": 0.0,
+    "expires_at": "2026-11-29T16:00:30Z", "server_time": "2026-11-29T16:00:00Z",
+}  # fmt: skip
+
+
+def granted(**more):
+    return reply(200, msgspec.json.encode(GRANT | more))
+
+
+def test_it_is_taken_renewed_and_released(steadhold, server):
+    server.then(granted(), granted(), reply(204))
+    told = msgspec.json.decode(steadhold("locks", "acquire", "a", "--owner", "me", "--ttl", 30, "--wait", 2).stdout)
+    assert told == GRANT
+    assert msgspec.json.decode(server.last.content) == {"owner": "me", "ttl_seconds": 30.0, "wait_seconds": 2.0}
+    steadhold("locks", "renew", "a", 3, "--ttl", 60)
+    assert msgspec.json.decode(server.last.content) == {"fence": 3, "ttl_seconds": 60.0}
+    assert steadhold("locks", "release", "a", 3).stdout == ""
+    assert server.asked == ["POST /v1/locks/a/acquire", "POST /v1/locks/a/renew", "POST /v1/locks/a/release"]
+
+
+def test_what_is_held_is_a_conflict(steadhold, server):
+    server.then(problem(409, "lock_held", next="wait", retry_after=12, holder="you"))
+    assert "holder=you" in steadhold("locks", "acquire", "a", code=3).stderr
+
+
+def test_reading(steadhold, server):
+    item = {"name": "a", "held": False, "fence": 3, "revision": 6, "waiting": 0}
+    server.then(reply(200, msgspec.json.encode({"items": [item], "next_cursor": None})))
+    assert msgspec.json.decode(steadhold("locks", "ls", "a").stdout)["fence"] == 3
+    server.answers.clear()
+    server.then(reply(200, msgspec.json.encode(item)))
+    assert msgspec.json.decode(steadhold("locks", "show", "a").stdout)["revision"] == 6
+    assert server.asked == ["GET /v1/locks?prefix=a", "GET /v1/locks/a"]
+
+
+@pytest.mark.parametrize(("says", "code"), [("raise SystemExit(7)", 7), ("", 0), ("os.kill(os.getpid(), 15)", 143)])
+def test_a_command_runs_under_the_lock_and_its_exit_code_is_ours(steadhold, server, tmp_path, says, code):
+    server.then(granted(), reply(204))
+    told = tmp_path / "told"
+    write = "os.environ['STEADHOLD_LOCK'] + os.environ['STEADHOLD_FENCE']"
+    program = f"import os\nopen({str(told)!r}, 'w').write({write})\n{says}"
+    steadhold("lock", "run", "a", "--", sys.executable, "-c", program, code=code)
+    assert told.read_text() == "a3"
+    assert server.asked == ["POST /v1/locks/a/acquire", "POST /v1/locks/a/release"]
+    assert msgspec.json.decode(server.last.content) == {"fence": 3}
+
+
+def test_a_command_that_is_not_there_gives_the_lock_back(steadhold, server):
+    server.then(granted(), reply(204))
+    assert "no-such-command" in steadhold("lock", "run", "a", "--", "no-such-command", code=1).stderr
+    assert server.asked[-1] == "POST /v1/locks/a/release"
+
+
+def test_nothing_runs_without_the_lock(steadhold, server, tmp_path):
+    server.then(problem(409, "lock_held", next="wait", holder="you"))
+    ran = tmp_path / "ran"
+    steadhold("lock", "run", "a", "--wait", 0, "--", "touch", ran, code=3)
+    assert not ran.exists()
+
+
+def test_options_of_the_command_are_its_own(steadhold, server):
+    server.then(granted(), reply(204))
+    steadhold("lock", "run", "a", "--", sys.executable, "-c", "import sys; sys.exit(len(sys.argv))", "--wait", code=2)
+
+
+@pytest.mark.parametrize("ignores", [False, True])
+def test_a_command_is_stopped_when_the_lock_is_lost(steadhold, server, tmp_path, ignores):
+    """The server says at the first renewal that it is lost; who ignores SIGTERM is killed, with all that it began."""
+    server.then(granted(ttl_seconds=1.0), problem(409, "lock_lost"))
+    reached = tmp_path / "reached"
+    ignore = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" if ignores else ""
+    program = f"{ignore}import signal\nsignal.sigwait([signal.SIGUSR1])\nopen({str(reached)!r}, 'w')"
+    shell = f'{sys.executable} -c "$0"; true'
+    words = ["lock", "run", "a", "--ttl", 1, "--grace", 0.2, "--", "sh", "-c", shell, program]
+    ended = steadhold(*words, code=10)
+    assert "[" not in ended.stderr.splitlines()[0]
+    assert "is lost" in ended.stderr
+    assert not reached.exists()
+    assert server.asked[1] == "POST /v1/locks/a/renew"
+    assert "release" not in " ".join(server.asked)
