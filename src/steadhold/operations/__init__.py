@@ -15,6 +15,7 @@ from steadhold.operations.model import (
     Sealed,
     Unplayed,
     fingerprint,
+    written,
 )
 from steadhold.operations.plans import abandon, look, once, purge, receipted, receipts
 
@@ -37,4 +38,5 @@ __all__ = [
     "purge",
     "receipted",
     "receipts",
+    "written",
 ]

@@ -46,7 +46,8 @@ class Receipt:
     """What became of an operation. It never changes.
 
     `scope` is what its verb needed and `scoped` the name that a scope's prefix applies to; it is empty where any
-    key will do, as where the operation was abandoned. The fields are the columns of its row.
+    key will do, as where the operation was abandoned. Of several changes each has a line. The fields are the columns of
+    its row.
     """
 
     key: str
@@ -68,6 +69,11 @@ class Receipt:
     def state(self) -> Literal["committed", "abandoned"]:
         """How it ended: it took effect, or it never will."""
         return "abandoned" if self.abandoned else "committed"
+
+    @property
+    def needs(self) -> list[tuple[str, str]]:
+        """The scopes of whoever may read it, each with the name it is for or ""."""
+        return list(zip(self.scope.split("\n"), self.scoped.split("\n"), strict=True))
 
     @property
     def headers(self) -> Headers:
@@ -195,6 +201,13 @@ def judge(
     if known.fingerprint != fingerprint:
         return OperationMismatch(key)
     return Replayed(known.receipt)
+
+
+def written(needs: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Scopes and the names that they are for, as a receipt keeps them. Neither has line breaks."""
+    if len(needs) == 1:
+        return needs[0]
+    return "\n".join([scope for scope, _ in needs]), "\n".join([name for _, name in needs])
 
 
 def may_act(scopes: Sequence[str]) -> bool:

@@ -129,9 +129,12 @@ class Doors:
 
 def _seen(ask: Request, receipt: Receipt) -> Receipt | OutOfScope:
     """Show a receipt to whoever may do what it tells of."""
-    if not receipt.scope or ask.permits(ADMIN, None) or ask.permits(receipt.scope, receipt.scoped or None):
+    if ask.permits(ADMIN, None):
         return receipt
-    return OutOfScope(receipt.scope)
+    for scope, name in receipt.needs:
+        if scope and not ask.permits(scope, name or None):
+            return OutOfScope(scope)
+    return receipt
 
 
 def _ended(outcome: object) -> bool:

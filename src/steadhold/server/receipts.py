@@ -28,6 +28,8 @@ def receipted(route: Route, request: Request, asked: Ask[Any], said: Said, *, ke
     if key is None:
         raise AssertionError("a request without an operation id has no receipt")
 
+    own = ((route.scope, request.params[route.scoped] if route.scoped else ""),)
+    scope, scoped = operations.written(asked.needs or own)
     rendered: tuple[Any, Answer] | None = None
 
     def seal(outcome: Any) -> Sealed:
@@ -49,8 +51,8 @@ def receipted(route: Route, request: Request, asked: Ask[Any], said: Said, *, ke
         fingerprint=operations.fingerprint(*said),
         seal=seal,
         subject=request.who.subject,
-        scope=route.scope,
-        scoped=request.params[route.scoped] if route.scoped else "",
+        scope=scope,
+        scoped=scoped,
         kept_seconds=kept_seconds,
     )
     touches = (*asked.touches, ("operations", key))
