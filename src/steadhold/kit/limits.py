@@ -236,11 +236,6 @@ BACKFILL_INSTANTS_MAX: Final = 500
 COMMIT_ITEMS_MAX: Final = 64
 """Items of one commit, conditions and changes together."""
 
-# --- commits ----------------------------------------------------------------------------------
-
-COMMIT_ITEMS_MAX: Final = 64
-"""Items of one commit, conditions and changes together."""
-
 ALL: Final[dict[str, int]] = {
     name.lower(): value for name, value in globals().items() if name.isupper() and isinstance(value, int)
 }
