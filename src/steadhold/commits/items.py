@@ -29,11 +29,12 @@ CONDITIONS: Final = ("if_match", "if_none_match")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An item that was read: what it is called, and what its route asks for."""
+    """An item that was read: what it is called, which scope it needs for which name, and what its route asks for."""
 
     op: str
     list: Part
     index: int
+    needs: tuple[str, str]
     asked: Ask[Any]
 
 
@@ -75,7 +76,7 @@ def _item(ask: Request, part: Part, index: int, raw: Raw, seen: set[tuple[Part, 
     if not ask.permits(op.route.scope, scoped):
         stop("missing_scope", f"This key lacks the scope {op.route.scope}.", scope=op.route.scope)
     _refuse_repeated(op, part, params, seen)
-    return Read(name, part, index, _asked(ask, op, params, said))
+    return Read(name, part, index, (op.route.scope, scoped or ""), _asked(ask, op, params, said))
 
 
 def _params(op: Op, said: Members) -> dict[str, str]:

@@ -49,6 +49,7 @@ def commit(ask: Request) -> Ask[CommitOutcome]:
         remember=remember,
         touches=tuple(dict.fromkeys(topic for item in items for topic in item.asked.touches)),
         wakes=lambda outcome: _wakes(items, outcome),
+        needs=tuple(dict.fromkeys(item.needs for item in items)),
     )
 
 
