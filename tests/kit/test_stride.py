@@ -75,3 +75,11 @@ def test_a_fault_at_the_end_of_a_large_document(name):
 
     assert scan(raw, sure) == JsonFault(position, why) == check(raw)
     assert 0.9 * len(raw) < sum(asked) < 4 * len(raw)  # most of it was vouched for, and little of it often
+
+
+@pytest.mark.parametrize(
+    "unit", [b"[" * 126 + b"]" * 126, b'{"a":' * 60 + b"1" + b"}" * 60, b'{"a":[' * 60 + b"]}" * 60]
+)
+def test_a_fault_behind_much_that_is_nested_is_found_where_it_is(unit):
+    raw = b"[" + (unit + b",") * 300 + b"x]"
+    assert check(raw) == JsonFault(len(raw) - 2, "Expected a value, met x.")

@@ -17,6 +17,7 @@ from msgspec import json
 
 from steadhold.kit.limits import JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX
 from steadhold.kit.scan import JsonFault, scan
+from steadhold.kit.stride import outside_strings, steps
 
 __all__ = ["JsonFault", "JsonValue", "check", "decode", "encode", "member_bytes", "members"]
 
@@ -34,14 +35,12 @@ def _fraction(text: str) -> Decimal:
 
 
 _READER = json.Decoder(float_hook=str)
+_PASSER = json.Decoder(msgspec.Raw)  # makes nothing of what it reads; leaves UTF-8 to others
 _EXACT_READER = json.Decoder(float_hook=_fraction)
 _MEMBERS = json.Decoder(dict[str, msgspec.Raw])
 _WRITER = json.Encoder()
 
-_BRACKETS = b"[]{}"
-_NO_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
-# An opening bracket is one step down, a closing one, read as a signed byte, one step up.
-_STEPS = bytes.maketrans(_BRACKETS, b"\x01\xff\x01\xff")
+_LONG_TEXT = 4_096
 _NUMBER_CHARS = b"0123456789+-.eE"
 _DIGITS_ONLY = bytes(ord("0") if byte in _NUMBER_CHARS else ord(" ") for byte in range(256))
 _LONG_NUMBER = b"0" * (JSON_NUMBER_CHARS_MAX + 1)
@@ -93,11 +92,15 @@ def member_bytes(raw: bytes, name: str) -> bytes | None:
 def _surely_exact(raw: bytes) -> bool:
     """Whether a fast look can vouch for ``raw``. It never vouches for a fault; it may doubt.
 
-    The reader vouches for UTF-8 and the grammar, what follows for the rest.
+    The readers vouch for UTF-8 and the grammar, what follows for the rest. Only keys are worth making objects for, and
+    not of a long text with a fault: a megabyte of brackets is half a million of them.
     """
     try:
-        value = _READER.decode(raw)
-        return _keys_once(raw, value) and _numbers_short(raw) and _shallow(raw)
+        keys = b"{" in raw
+        if not keys or len(raw) > _LONG_TEXT:
+            _PASSER.decode(raw)
+            raw.decode()
+        return _shallow(raw) and _numbers_short(raw) and (not keys or _keys_once(raw, _READER.decode(raw)))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
 
@@ -107,8 +110,6 @@ def _keys_once(raw: bytes, value: object) -> bool:
 
     A colon that came as an escape is written as a colon; two backslashes before it make it no escape.
     """
-    if b"{" not in raw:
-        return True
     came = raw.count(b":")
     if b"\\u003" in raw:
         escapes = raw.replace(b"\\\\", b"")
@@ -120,25 +121,14 @@ def _numbers_short(raw: bytes) -> bool:
     """Whether no number of a well-formed ``raw`` is too long."""
     if len(raw) <= JSON_NUMBER_CHARS_MAX or _LONG_NUMBER not in raw.translate(_DIGITS_ONLY):
         return True
-    return _LONG_NUMBER not in _outside_strings(raw).translate(_DIGITS_ONLY)
+    return _LONG_NUMBER not in outside_strings(raw).translate(_DIGITS_ONLY)
 
 
 def _shallow(raw: bytes) -> bool:
     """Whether a well-formed ``raw`` keeps to the depth."""
     if raw.count(b"[") + raw.count(b"{") <= JSON_DEPTH_MAX:
         return True
-    steps = _outside_strings(raw).translate(_STEPS, _NO_BRACKETS)
-    return max(accumulate(memoryview(steps).cast("b")), default=0) <= JSON_DEPTH_MAX
-
-
-def _outside_strings(raw: bytes) -> bytes:
-    """A well-formed ``raw`` without its strings: what stands between quotes that are no escapes.
-
-    Backslashes stand in strings alone, so a run of them begins an escape.
-    """
-    if b"\\" in raw:
-        raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b" ".join(raw.split(b'"')[::2])
+    return max(accumulate(steps(raw)), default=0) <= JSON_DEPTH_MAX
 
 
 def _write(value: object, pieces: list[bytes], depth: int) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import functools
 import re
+from array import array
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any, Final, TypeAlias, cast
 
 from msgspec import json
-
-from steadhold.kit.limits import JSON_DEPTH_MAX
 
 Sure: TypeAlias = Callable[[bytes], bool]
 """Whether a text is certainly exact JSON."""
@@ -25,10 +25,11 @@ Within: TypeAlias = "list[set[str] | None]"
 _COMMAS: Final = (16_384, 2_048, 256, 32, 4)
 _WS: Final = rb"[ \t\n\r]*+"
 _STRING: Final = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*"'
-_NO_COMMA: Final = rb"(?:[ \t\n\r]++|" + _STRING + rb"|-?[0-9][0-9.eE+-]*+|true|false|null|[\]\[{}:])*"
-_STRINGS: Final = re.compile(_STRING)
+_NO_COMMA: Final = rb"(?:[ \t\n\r]++|" + _STRING + rb"|-?[0-9][0-9.eE+-]*+|true|false|null|[\]\[{}:]++)*"
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _LEFT_AND_OPENED: Final = re.compile(rb"([\]}]*+)([\[{]*+)")
+# An opening bracket is one step down, a closing one, read as a signed byte, one step up.
+_STEPS: Final = bytes.maketrans(b"[]{}", b"\x01\xff\x01\xff")
 _READER: Final = json.Decoder(float_hook=str)
 _CLOSING: Final = bytes.maketrans(b"[{", b"]}")
 
@@ -51,6 +52,8 @@ class Stride:
         return at
 
     def _vouched(self, part: bytes, within: Within) -> bool:
+        if self._vouched_among_arrays(part, within):
+            return True
         ends = _LEFT_AND_OPENED.fullmatch(_unpaired(part))
         if ends is None or len(ends[1]) > len(within) or part.rstrip().endswith((b"[", b"{")):
             return False
@@ -64,6 +67,12 @@ class Stride:
         within[kept:] = [None] * len(opened)
         return True
 
+    def _vouched_among_arrays(self, part: bytes, within: Within) -> bool:
+        """Whether a part without keys is as deep behind it as before: then nothing else need be known of it."""
+        if b"{" in part or any(keys is not None for keys in within) or part.rstrip().endswith(b"["):
+            return False
+        return self.sure(b"".join((b"[" * len(within), b"0,", part, b"]" * len(within))))
+
 
 @functools.cache
 def _part(commas: int) -> re.Pattern[bytes]:
@@ -71,14 +80,36 @@ def _part(commas: int) -> re.Pattern[bytes]:
 
 
 def _unpaired(part: bytes) -> bytes:
-    """The brackets of a part that have no partner in it. Where they lie too deep, some that have one as well."""
-    brackets = _STRINGS.sub(b"", part).translate(None, _NO_BRACKETS)
-    for _ in range(JSON_DEPTH_MAX):
-        fewer = brackets.replace(b"[[[[]]]]", b"").replace(b"[]", b"").replace(b"{}", b"")
-        if len(fewer) == len(brackets):
-            break
-        brackets = fewer
-    return brackets
+    """The brackets of a part that have no partner in it, whatever their kind; all of them where they lie too deep."""
+    brackets = outside_strings(part).translate(None, _NO_BRACKETS)
+    try:
+        depths = array("b", accumulate(steps(brackets)))
+    except OverflowError:
+        return brackets
+    lowest, last = min(depths, default=0), depths[-1] if depths else 0
+    levels = depths.tobytes()
+    closing = [levels.find(_byte(level)) for level in range(-1, lowest - 1, -1)]
+    opening = [levels.rfind(_byte(level)) + 1 for level in range(min(0, lowest), last)]
+    return bytes(brackets[at] for at in (*closing, *opening))
+
+
+def _byte(level: int) -> int:
+    return level & 0xFF
+
+
+def steps(text: bytes) -> memoryview:
+    """The brackets of a text in order, each as the step that it is."""
+    return memoryview(outside_strings(text).translate(_STEPS, _NO_BRACKETS)).cast("b")
+
+
+def outside_strings(text: bytes) -> bytes:
+    """A text of well-formed tokens without its strings: what stands between quotes that are no escapes.
+
+    Backslashes stand in strings alone, so a run of them begins an escape.
+    """
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b" ".join(text.split(b'"')[::2])
 
 
 def _opening(keys: set[str] | None) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from steadhold import operations
@@ -55,8 +56,7 @@ def receipted(route: Route, request: Request, asked: Ask[Any], said: Said, *, ke
         scoped=scoped,
         kept_seconds=kept_seconds,
     )
-    touches = (*asked.touches, ("operations", key))
-    return Ask(call, render, asked.wait, asked.remember, touches, asked.undo, asked.wakes)
+    return replace(asked, call=call, render=render, touches=(*asked.touches, ("operations", key)))
 
 
 def _render(asked: Ask[Any], outcome: Any) -> Answer:
