@@ -63,6 +63,26 @@ async def test_one_hot_name_has_one_winner(pool, counters, workspace, revision_o
     assert revision_of("hot") == 2
 
 
+async def test_those_who_lost_a_hot_name_try_again_together(pool, counters, workspace):
+    """Whoever loses learns the revision from a flush that won nothing; parted for good, every second one would."""
+    counters("hot")
+    player = Lockstep(pool)
+    wins = 0
+
+    async def caller(flushes):
+        nonlocal wins
+        expected = 1
+        while player.stats["flushes"] < flushes:  # the late ones come while the first are under way
+            await asyncio.sleep(0)
+        while wins < 60:
+            outcome = await player.play(toy.swap.call(workspace, "hot", expected))
+            wins += isinstance(outcome, toy.Swapped)
+            expected = outcome.revision if isinstance(outcome, toy.Swapped) else outcome.current
+
+    await asyncio.gather(*[caller(k % 2) for k in range(20)])
+    assert wins / player.stats["flushes"] > 0.6
+
+
 async def test_answers_leave_only_after_the_commit(pool, counters, workspace):
     """Every answer comes after the commit of its flush."""
     names = [f"n{k}" for k in range(20)]

@@ -30,12 +30,15 @@ FLUSH_CALLS_MAX: Final = 256
 QUEUE_CALLS_MAX: Final = 10_000
 SECOND_FLUSHER_FROM: Final = 64  # below, one flusher makes the larger batches and is faster
 HURRY_MS: Final = 100
+REGROUP_PASSES: Final = 3
+"""Of the loop: one to tell those who lost, one in which they are heard again, one to place what they ask."""
+
 
 
 class Lane:
     """One workspace: who waits for the next flush, and who waits behind a stranger's lock."""
 
-    __slots__ = ("apart", "flushers", "parked", "queued", "ready", "stuck", "workspace")
+    __slots__ = ("apart", "flushers", "lost", "parked", "queued", "ready", "stuck", "workspace")
 
     def __init__(self, workspace: str) -> None:
         self.workspace = workspace
@@ -45,6 +48,7 @@ class Lane:
         self.flushers = 0
         self.apart = 0
         self.queued = False
+        self.lost = False
 
     @property
     def idle(self) -> bool:
@@ -173,12 +177,23 @@ class Lockstep:
                 lane.queued, lane.flushers = False, lane.flushers + 1
                 try:
                     await self._flush(lane)
+                    await self._regroup(lane)
                 finally:
                     lane.flushers -= 1
                     self._give_turn(lane)
                     self._leave(lane)
         finally:
             self.idle_flushers += 1
+
+    async def _regroup(self, lane: Lane) -> None:
+        """Where a whole flush was refused, let its callers come back and go with those who wait.
+
+        The callers of one hot name part in two otherwise: those who come while the others win are too late, and then
+        learn a revision that the others replace while they do, so that every second flush is for nothing.
+        """
+        for _ in range(REGROUP_PASSES if lane.lost else 0):
+            await asyncio.sleep(0)
+        lane.lost = False
 
     async def _flush(self, lane: Lane) -> None:
         try:
@@ -202,7 +217,8 @@ class Lockstep:
             await conn.execute(opening(lane.workspace, self.hurry_ms))
             failpoints.hit("tx_begun")
             await flush.run(entries)
-            await (roll_back(conn) if nothing_done(entries) else commit(conn))
+            lane.lost = nothing_done(entries)
+            await (roll_back(conn) if lane.lost else commit(conn))
         except OutcomeUnknown as error:
             self.stats["outcome_unknown"] += len(entries)
             for entry in entries:
