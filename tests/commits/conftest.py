@@ -1,42 +1,47 @@
 from __future__ import annotations
 
-import functools
+from dataclasses import replace
 
 import msgspec
 import pytest
 
-from steadhold import access
-from steadhold.access.authenticate import Keyring, permits
-from steadhold.access.model import HOUSE
+from steadhold import access, fences
+from steadhold.access.authenticate import within
 from steadhold.db.pool import Pool
 from steadhold.kit.ids import new_id
 from steadhold.play.single import Single
 from steadhold.server import rooms
-from steadhold.server.receipts import receipted
-from steadhold.server.trouble import trouble
 from steadhold.web.flights import Flights
 from steadhold.web.hub import Hub
-from steadhold.web.serve import Above, Doors
+from steadhold.web.serve import Doors
 from tests.access.people import a_token
+from tests.jobs.house import House as Jobs
 from tests.web.toy import Client
 
 
-class House:
+class Touched(Hub):
+    """Remembers what was touched."""
+
+    def __init__(self):
+        super().__init__()
+        self.topics = []
+
+    def touch(self, topic):
+        self.topics.append(topic[1:])
+        super().touch(topic)
+
+
+class House(Jobs):
     """All doors over a real database, and clients with keys of any scopes."""
 
     def __init__(self, player, workspace):
-        self.player, self.workspace, keyring = player, workspace, Keyring(player)
-        above = Above(
-            play=player.play,
-            authenticate=keyring.principal,
-            permits=permits,
-            receipted=functools.partial(receipted, kept_seconds=3_600),
-            trouble=trouble,
-            known=keyring.known,
-            house=HOUSE,
-        )
-        self.hub = Hub()
+        super().__init__(player, workspace)
+        self.hub = Touched()
+        above = replace(self.doors.above, reach=within, require=fences.require)
         self.doors = Doors(rooms.routes(), above, hub=self.hub, flights=Flights())
+
+    async def ask(self, method, target, value=None, **headers):
+        return await self(method, target, value, **headers)
 
     async def key(self, *scopes, kind="service", subject="anna"):
         token = a_token()
@@ -45,24 +50,16 @@ class House:
         client = Client(self.doors, token.text)
 
         async def ask(method, target, value=None, **headers):
-            headers.setdefault("idempotency_key", new_id())
-            body = value if isinstance(value, bytes) else b"" if value is None else msgspec.json.encode(value)
-            return await client(method, target, body, **headers)
+            body = b"" if value is None else msgspec.json.encode(value)
+            return await client(method, target, body, **{"idempotency_key": new_id(), **headers})
 
         return ask
-
-    async def enter(self):
-        self.ask = await self.key("*:*")
-        return self
 
     async def put(self, name, value=b"1"):
         await self.ask("PUT", f"/v1/state/{name}", value, if_none_match="*")
 
     async def running(self):
-        job = (await self.ask("POST", "/v1/jobs", {"type": "t"})).json["job_id"]
-        (claimed,) = (await self.ask("POST", "/v1/jobs:claim", {"worker": "w", "types": ["t"]})).json["jobs"]
-        assert claimed["job_id"] == job
-        return claimed
+        return await self.claimed()
 
     async def locked(self, name="deploy"):
         return (await self.ask("POST", f"/v1/locks/{name}/acquire", {"owner": "anna", "ttl_seconds": 30})).json["fence"]
@@ -82,4 +79,4 @@ class House:
 @pytest.fixture
 async def house(dsn, workspace):
     async with Pool(dsn, size=4) as pool:
-        yield await House(Single(pool), workspace).enter()
+        yield await House(Single(pool), workspace).enter(("*:*",))

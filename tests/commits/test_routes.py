@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from steadhold import commits
+from steadhold import commits, locks
 from steadhold.commits.ops import APPLY, REQUIRE
 from steadhold.kit.ids import new_id
+from steadhold.locks.routes import free, line
 
 HASH = "sha256:" + "a" * 64
 ARTIFACT = {"reference": "release", "version": "1", "hash": HASH}
@@ -236,6 +237,19 @@ async def test_a_value_has_its_own_limit(house):
     value = msgspec.Raw(b'"' + b"x" * 1024 * 1024 + b'"')
     got = await house.commit(apply=[put("small"), put("large", value)])
     assert (got.status, got.json["code"], got.json["index"]) == (413, "too_large", 1)
+
+
+async def test_who_waits_for_an_item_is_told(house):
+    """A commit wakes those whom its items would have woken alone, and a refused one nobody."""
+    fence = await house.locked()
+    queued = locks.acquire.call(house.workspace, "deploy", "berta", 30.0, new_id(), request="r", waits=True)
+    assert isinstance(await house.player.play(queued), locks.Queued)
+    house.hub.topics.clear()
+    apply = [put("a"), {"op": "jobs.submit", "type": "t"}, {"op": "locks.release", "name": "deploy", "fence": fence}]
+    await house.commit(require=[{"op": "state.get", "name": "b", "if_match": 1}], apply=apply)
+    assert house.hub.topics == []
+    assert (await house.commit(apply=apply)).status == 200
+    assert {("state", "a"), ("jobs", "t"), ("jobs",), line("deploy"), free("deploy")} <= set(house.hub.topics)
 
 
 async def test_a_fence_header_guards_the_whole(house):
