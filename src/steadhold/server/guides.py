@@ -87,12 +87,6 @@ def _anchored(found: re.Match[str]) -> str:
 
 
 def _written() -> dict[str, str]:
-    shipped = resources.files("steadhold").joinpath("_docs")
-    if shipped.is_dir():
-        return {
-            file.name.removesuffix(".md"): file.read_text(encoding="utf-8")
-            for file in shipped.iterdir()
-            if file.name.endswith(".md")
-        }
-    checkout = Path(__file__).parents[3] / "docs"
-    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(checkout.glob("*.md"))}
+    shipped = Path(str(resources.files("steadhold").joinpath("_docs")))
+    pages = shipped if shipped.is_dir() else Path(__file__).parents[3] / "docs"
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(pages.rglob("*.md"))}
