@@ -228,10 +228,23 @@ def overlapped(spec: Spec, runs: Sequence[Fresh], standing: Standing) -> tuple[D
         return tuple(map(_alone, runs))
     held_up = runs if standing.busy else runs[1:]
     begun = () if standing.busy else (_alone(runs[0]),)
-    if not held_up:
-        return begun
-    span = Span(held_up[0].scheduled_at, held_up[-1].scheduled_at, len(held_up))
-    return (*begun, Skip("overlap", span, held_up[0].local, manual=held_up[0].manual))
+    return (*begun, *map(_held_up, _following(held_up)))
+
+
+def _following(runs: Sequence[Fresh]) -> list[list[Fresh]]:
+    """Runs that follow each other directly, together: what lies between others was recorded before."""
+    found: list[list[Fresh]] = []
+    for run in runs:
+        if found and found[-1][-1].scheduled_at == run.window_start:
+            found[-1].append(run)
+        else:
+            found.append([run])
+    return found
+
+
+def _held_up(runs: Sequence[Fresh]) -> Skip:
+    span = Span(runs[0].scheduled_at, runs[-1].scheduled_at, len(runs))
+    return Skip("overlap", span, runs[0].local, manual=runs[0].manual)
 
 
 def _alone(run: Fresh) -> Start:

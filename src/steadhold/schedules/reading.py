@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any, Final
 
 from steadhold.jobs import withdrawing
@@ -101,7 +100,7 @@ def preview(workspace: str, id: str, first: datetime | None, count: int) -> Plan
     if held is None or held.deleted:
         return Missing(held.revision if held else None)
     after = (yield from one(SQL.moment, Moment)).now if first is None else first - TICK
-    return Preview(schedule(held), tuple(islice(_ahead(held.spec, after, count), count)))
+    return Preview(schedule(held), tuple(_ahead(held.spec, after, count)))
 
 
 def _ahead(spec: Spec, after: datetime, count: int) -> Iterable[Instant | Skipped]:
