@@ -10,7 +10,7 @@ from itertools import count
 
 from steadhold import AsyncClient
 from steadhold.kit.ids import new_id
-from steadhold.sdk.errors import RevisionConflict, StaleFence
+from steadhold.sdk.errors import LockHeld, LockLost, RevisionConflict, StaleFence
 
 LEASE_SECONDS = 10
 NAME_WRITES = 20
@@ -75,35 +75,79 @@ class Issued:
                     back = await client.jobs.release(held.job_id, held.fence)
                     self.note(f"job-revision {job.job_id}", back.revision, f"{act} back")
 
+    async def lock(self, client: AsyncClient, owner: int) -> None:
+        """Take one lock again and again, and give it back."""
+        name = f"bounce{owner}"
+        while not self.stopping:
+            act = new_id()
+            with suppress(LockHeld, LockLost):
+                got = await client.locks.acquire(name, ttl=1, wait_seconds=1, operation_id=act)
+                self.note(f"lock {name}", got.fence, act)
+                await client.locks.release(name, got.fence)
+
 
 class Held:
-    """A job that its holder renews, and that a rival wants and notes when it was given it, on the database's clock."""
+    """What a holder renews, and a rival wants and notes when it was given it, on the database's clock."""
+
+    ends_with: str
+    """The event of its end, where nobody ended it."""
 
     def __init__(self) -> None:
-        self.job_id = ""
-        self.fence = 0
-        self.renewed = 0
-        self.refused = False
+        self.subject, self.fence, self.renewed = "", 0, 0
+        self.refused = self.stopping = False
         self.taken: list[tuple[int, datetime]] = []
-        self.stopping = False
 
-    async def begin(self, client: AsyncClient) -> None:
-        """The holder has it."""
-        await client.jobs.submit("held")
-        [mine] = await client.jobs.claim("holder", ["held"], lease_seconds=LEASE_SECONDS)
-        self.job_id, self.fence = mine.job_id, mine.fence
+    async def take(self, client: AsyncClient, who: str) -> tuple[str, int, datetime] | None:
+        """Take it for LEASE_SECONDS: its subject, the fence, and the end."""
+        raise NotImplementedError
+
+    async def renew(self, client: AsyncClient) -> None:
+        """Say that it is still held. Raises StaleFence or LockLost."""
+        raise NotImplementedError
 
     async def hold(self, client: AsyncClient) -> None:
         """Renew it until told otherwise."""
         while not (self.stopping or self.refused):
             try:
-                await client.jobs.heartbeat(self.job_id, self.fence)
+                await self.renew(client)
                 self.renewed += 1
-            except StaleFence:
+            except (StaleFence, LockLost):
                 self.refused = True
 
     async def rival(self, client: AsyncClient) -> None:
         """Ask for it all the time."""
         while not self.stopping:
-            for got in await client.jobs.claim("rival", ["held"], lease_seconds=LEASE_SECONDS, wait_seconds=1):
-                self.taken.append((got.fence, got.lease_expires_at - timedelta(seconds=LEASE_SECONDS)))
+            if got := await self.take(client, "rival"):
+                self.taken.append((got[1], got[2] - timedelta(seconds=LEASE_SECONDS)))
+
+
+class HeldJob(Held):
+    """A job of its own type."""
+
+    ends_with = "job.accepted"
+
+    async def take(self, client: AsyncClient, who: str) -> tuple[str, int, datetime] | None:
+        if not self.subject:
+            await client.jobs.submit("held")
+        for got in await client.jobs.claim(who, ["held"], lease_seconds=LEASE_SECONDS, wait_seconds=1):
+            return f"job:{got.job_id}", got.fence, got.lease_expires_at
+        return None
+
+    async def renew(self, client: AsyncClient) -> None:
+        await client.jobs.heartbeat(self.subject.partition(":")[2], self.fence)
+
+
+class HeldLock(Held):
+    """A lock."""
+
+    ends_with = "lock.expired"
+
+    async def take(self, client: AsyncClient, who: str) -> tuple[str, int, datetime] | None:
+        try:
+            got = await client.locks.acquire("held", owner=who, ttl=LEASE_SECONDS, wait_seconds=1)
+        except LockHeld:
+            return None
+        return f"lock:{got.name}", got.fence, got.expires_at
+
+    async def renew(self, client: AsyncClient) -> None:
+        await client.locks.renew("held", self.fence, ttl=LEASE_SECONDS)
