@@ -114,7 +114,11 @@ def test_types_and_codings_that_are_not_taken(ask, route):
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.receipt == "required"], ids=name_of)
 def test_what_makes_something_new_needs_an_operation_id_of_now(mine, route):
-    known = {"/v1/jobs:retry": b'{"filter":{},"expect_count":0}', "/v1/jobs": b'{"type":"t"}'}
+    known = {
+        "/v1/commits": b'{"apply":[{"op":"jobs.submit","type":"t"}]}',
+        "/v1/jobs:retry": b'{"filter":{},"expect_count":0}',
+        "/v1/jobs": b'{"type":"t"}',
+    }
     body = known.get(route.path, _shortest(route))
     plain = headers(route)
     del plain["idempotency-key"]
