@@ -34,7 +34,6 @@ REGROUP_PASSES: Final = 3
 """Of the loop: one to tell those who lost, one in which they are heard again, one to place what they ask."""
 
 
-
 class Lane:
     """One workspace: who waits for the next flush, and who waits behind a stranger's lock."""
 
