@@ -57,7 +57,7 @@ def test_a_server_that_is_killed_while_it_records(house, place, key, moment):
     with server(house.dsn, background=False) as quiet:
         quiet.client_of = lambda: quiet.client(key)
         come(house, made(quiet))
-        dying = Server(house.dsn, failpoints=f"{moment}=kill:{1 if 'commit' in moment else 0}")
+        dying = Server(house.dsn, failpoints=f"{moment}=kill")
         try:
             dying.died()
         finally:

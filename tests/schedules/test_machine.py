@@ -54,6 +54,11 @@ class Plans:
             return verb(self.conn, self.workspace, "s", *args)
 
 
+def an_id():
+    """No UUIDv7: one of those says when it was made, and here the clock steps."""
+    return {"operation_id": uuid.uuid4().hex}
+
+
 class Http:
     """The same, through the SDK and a server."""
 
@@ -62,20 +67,20 @@ class Http:
 
     def put(self, told, revision):
         said = {"every_seconds": told.every_seconds, "overlap": told.overlap, "missed": told.missed}
-        made = self.room.put("s", "t", **said, paused=told.paused, if_revision=revision)
+        made = self.room.put("s", "t", **said, paused=told.paused, if_revision=revision, **an_id())
         return made.revision
 
     def delete(self, revision):
-        return self.room.delete("s", if_revision=revision)
+        return self.room.delete("s", if_revision=revision, **an_id())
 
     def pause(self, *, paused):
-        return (self.room.pause("s") if paused else self.room.resume("s")).revision
+        return (self.room.pause if paused else self.room.resume)("s", **an_id()).revision
 
     def trigger(self):
-        return self.room.trigger("s").outcome
+        return self.room.trigger("s", **an_id()).outcome
 
     def backfill(self, first, until):
-        found = self.room.backfill("s", first, until).runs
+        found = self.room.backfill("s", first, until, **an_id()).runs
         return [(run.scheduled_at, run.last_at or run.scheduled_at, run.count) for run in found]
 
 

@@ -12,7 +12,7 @@ from steadhold.db.pool import Pool
 from steadhold.kit.duty import Duty
 from steadhold.kit.plan import Call
 from steadhold.server.engine import running
-from steadhold.server.loops import PAUSE_SECONDS_MAX, ROUNDS_MAX, Announcements, Duties, forever, pause
+from steadhold.server.loops import PAUSE_SECONDS_MAX, ROUNDS_MAX, Announcements, Duties, forever, pause, until_second
 from steadhold.server.settings import Retention
 from steadhold.server.tallies import Tallies
 from steadhold.testing import Probe
@@ -153,6 +153,13 @@ async def test_a_loop_outlives_failures_tells_the_first_and_marks_successes():
     assert "duties" in tallies.successes
     hub.stop()
     await loop
+
+
+def test_a_punctual_loop_looks_just_after_a_whole_second():
+    for now in (0.0, 1_000.25, 1_000.999):
+        at = now + until_second(now)
+        assert 0 < at - now <= 1.04
+        assert 0.004 < at % 1.0 < 0.041
 
 
 def test_pauses_grow_to_a_bound_and_differ():

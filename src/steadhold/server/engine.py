@@ -161,7 +161,9 @@ def _loops(settings: Settings, engine: Engine, duties: Iterable[Duty] | None, hi
         )
         once["duties"] = (done.tick, TICK_SECONDS)
     return [
-        forever(name, what, hub=engine.hub, tallies=engine.tallies, alarm=alarm, seconds=seconds)
+        forever(
+            name, what, hub=engine.hub, tallies=engine.tallies, alarm=alarm, seconds=seconds, punctual=name == "duties"
+        )
         for name, (what, seconds) in once.items()
     ]
 

@@ -28,6 +28,7 @@ from steadhold.web.hub import Hub
 DUE: Final = "select workspace, duty from steadhold.due()"
 TICK_SECONDS: Final = 0.7
 PAUSE_SECONDS_MAX: Final = 30.0
+BEHIND_SECOND: Final = (0.005, 0.04)
 AT_ONCE: Final = 4
 """Duties played at once: background work must leave connections to requests."""
 
@@ -44,10 +45,25 @@ def pause(failures: int, seconds: float = TICK_SECONDS) -> float:
     return min(seconds * 2 ** min(failures, 16), PAUSE_SECONDS_MAX) * random.uniform(0.8, 1.1)  # noqa: S311 - spreads load
 
 
+def until_second(now: float) -> float:
+    """How long it is to just after the next whole second, which is when instants of schedules come due."""
+    return 1.0 - now % 1.0 + random.uniform(*BEHIND_SECOND)  # noqa: S311 - spreads load
+
+
 async def forever(
-    name: str, once: Callable[[], Awaitable[None]], *, hub: Hub, tallies: Tallies, alarm: Alarm, seconds: float
+    name: str,
+    once: Callable[[], Awaitable[None]],
+    *,
+    hub: Hub,
+    tallies: Tallies,
+    alarm: Alarm,
+    seconds: float,
+    punctual: bool = False,
 ) -> None:
-    """Do something again and again until the server stops; a failure makes the pause longer, and is told once."""
+    """Do something again and again until the server stops; a failure makes the pause longer, and is told once.
+
+    `punctual`: also just after each whole second of this machine's clock. If that is wrong, only the rest is left.
+    """
     failures = 0
     while not hub.stopping:
         try:
@@ -60,7 +76,8 @@ async def forever(
             tallies.successes[name] = time.time()
             failures = 0
         with hub.waiting((), alone=False) as hint:
-            await hint.wait(pause(failures, seconds))
+            wait = pause(failures, seconds)
+            await hint.wait(min(wait, until_second(time.time())) if punctual and not failures else wait)
 
 
 class Duties:
