@@ -11,6 +11,7 @@ from steadhold.approvals import verdicts
 from steadhold.approvals.model import MOVES, STATES, USABLE_SECONDS, WHOEVER_VOTES, Reason
 from steadhold.approvals.routes import ROUTES
 from steadhold.web.codes import PROBLEMS
+from tests.approvals.people import ONE, Desk
 
 GUIDE = files("steadhold.approvals").joinpath("guide.md").read_text(encoding="utf-8")
 
@@ -58,3 +59,17 @@ def test_the_order_of_refusals_is_that_of_the_code():
     numbered = re.findall(r"^\d\. (.+)$", section("Deciding"), re.MULTILINE)
     words = ["not_approver", "same vote", "approval_ended", "artifact_mismatch", "already_voted"]
     assert [word in line for word, line in zip(words, numbered, strict=True)] == [True] * 5
+
+
+def test_the_program_runs(committed, workspace):
+    """What is shown of your own transaction, in one."""
+    desk = Desk(committed, workspace)
+    with committed.transaction():
+        id = desk.approved()
+    program = re.search(r"```python\n(.*?)```", section("In your own transaction"), re.DOTALL)[1]
+    program = program.replace("psycopg.connect(dsn) as conn", "conn.transaction()").replace('"acme"', repr(workspace))
+    names = {"conn": committed, "id": id, "artifact": ONE}
+    exec(program, names)
+    assert names["outcome"].approval.grant == "used"
+    with committed.transaction():
+        assert desk.state(id) == ("approved", "used")

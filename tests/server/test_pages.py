@@ -62,9 +62,10 @@ async def test_capabilities_show_limits_windows_orders_and_the_incarnation(ask):
 
 async def test_capabilities_show_only_what_is_here(ask, app, workspace, database):
     told = (await ask("GET", "/v1/capabilities")).json
-    assert told["rooms"] == ["access", "jobs", "operations", "state"]
+    assert told["rooms"] == ["access", "approvals", "commits", "jobs", "locks", "operations", "schedules", "state"]
     assert told["waits"] == ["timer", "signal", "job", "approval"]
-    assert told.keys() == {"name", "version", "api_versions", "rooms", "limits", "retention", "incarnation", "waits"}
+    common = {"name", "version", "api_versions", "rooms", "limits", "retention", "incarnation"}
+    assert told.keys() == common | {"approval_hashes", "commits", "schedule_targets", "waits", "zone_tables"}
     windows = told["retention"].keys() - {"orders", "client_retries_seconds"}
     assert windows == set(rooms.WINDOWS.values()), "each window is kept by a room"
     with database.connect() as conn:
