@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from steadhold.commits import holding
+from steadhold.commits import holding, quotas
 from steadhold.commits.model import REQUIRE, CommitOutcome, Committed, Item, Refused, items, repeated
 from steadhold.commits.together import together
 from steadhold.kit.fields import FenceRef
@@ -62,7 +62,12 @@ class _Broken(Refusal):
 
 def _attempt(workspace: str, asked: Sequence[Item]) -> Plan[list[Any] | Refused | _Broken]:
     try:
-        return (yield from together(workspace, asked))
+        before = yield from quotas.used(workspace, asked)
+        came = yield from together(workspace, asked)
+        if isinstance(came, Refused):
+            return came
+        after = (yield from quotas.used(workspace, asked)) if before else None
+        return quotas.overdrawn(before, after, asked, came) or came
     except Exception as error:  # noqa: BLE001 - it is raised again once the savepoint is restored
         return _Broken(error)
 
