@@ -52,6 +52,10 @@ class Echo:
         await self.gate.wait()
         await self.small(receive, send)
 
+    async def linger(self, receive: Receive, send: Send) -> None:
+        await self.small(receive, send)
+        await self.gate.wait()
+
     async def body(self, receive: Receive, send: Send) -> None:
         more = True
         while more:
@@ -239,6 +243,24 @@ async def test_an_application_that_fails_is_answered_for_and_nothing_of_it_shown
     answer = await site.say(b"GET " + address + b" HTTP/1.1\r\n" + HOST + b"\r\n")
     assert answer.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
     assert answer.endswith(b"\r\n\r\nInternal Server Error")
+
+
+async def test_a_stop_waits_for_who_is_not_done_after_the_answer(site):
+    reader, writer = await site.connect()
+    writer.write(b"GET /linger HTTP/1.1\r\n" + HOST + b"\r\n")
+    await reader.readuntil(b"ok")
+    next(iter(site.connections)).shutdown()
+    site.app.gate.set()
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_body_in_many_pieces_is_put_together_as_it_was_sent(site):
+    text = bytes(range(256)) * 40
+    head = b"PUT /body HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n" + HOST + b"\r\n"
+    pieces = b"".join(b"1\r\n%c\r\n" % byte for byte in text)
+    assert (await site.say(head, pieces, b"0\r\n\r\n")).startswith(b"HTTP/1.1 200 OK")
+    assert b"".join(piece["body"] for piece in site.app.received) == text
 
 
 async def test_an_answer_that_breaks_off_ends_the_connection(site):

@@ -55,7 +55,8 @@ class Exchange:
         self.carrier, self.method, self.raw_path, self.query, self.headers = carrier, method, raw_path, query, headers
         self.version, self.keep_alive, self.expects = "1.1", True, False
         self.more, self.gone, self.started, self.complete = True, False, False, False
-        self._body, self._arrived = b"", False
+        self._body: bytes | bytearray = b""
+        self._arrived = False
         self._event: asyncio.Event | None = None
         self._start: Any = None
         self._mute = method == "HEAD"
@@ -87,7 +88,12 @@ class Exchange:
 
     def take(self, piece: bytes) -> int:
         """A piece of the body has arrived; how many bytes wait to be received."""
-        self._body += piece
+        if not self._body:
+            self._body = piece
+        elif isinstance(self._body, bytearray):
+            self._body += piece
+        else:
+            self._body = bytearray(self._body + piece)  # which grows without a copy for each piece
         self.notify()
         return len(self._body)
 
@@ -113,7 +119,7 @@ class Exchange:
             return None
         self._arrived = self.gone
         self.carrier.want_more()
-        return self._body
+        return bytes(self._body)
 
     async def receive(self) -> dict[str, Any]:
         """As ASGI: the next of the body, or, once that is over, the word that the client has gone."""
@@ -126,7 +132,7 @@ class Exchange:
         if self.gone or self.complete:
             return {"type": "http.disconnect"}
         body, self._body = self._body, b""
-        return {"type": "http.request", "body": body, "more_body": self.more}
+        return {"type": "http.request", "body": bytes(body), "more_body": self.more}
 
     async def _arrival(self) -> None:
         if not self._arrived:

@@ -210,7 +210,8 @@ class Connection(asyncio.Protocol):
         while not self.transport.is_closing():
             if self.queue:
                 await self.queue[0].run(self.serve)
-                self.queue.popleft()
+                if not self.queue.popleft().keep_alive:
+                    self.transport.close()  # it may have been asked of one that was answered, but not yet done
             else:
                 self.bell = self.loop.create_future()
                 await self.bell
