@@ -87,3 +87,16 @@ def test_a_backfill_is_bounded(desk):
     now = desk.clock.now()
     assert desk.backfill("s", now - 501 * HOUR, now, "o") == TooManyInstants(501, 500)
     assert desk.told() == []
+
+
+def test_a_backfill_skips_around_what_was_there(desk):
+    """What it skips is told in ranges that hold nothing else."""
+    desk.made(overlap="skip")
+    at = desk.pass_()
+    desk.backfill("s", at - 2 * HOUR, at - HOUR, "one")
+    found = desk.backfill("s", at - 4 * HOUR, at, "two")
+    assert [(run.scheduled_at, run.outcome, run.count) for run in found.runs] == [
+        (at - 4 * HOUR, "skipped", 2),
+        (at - HOUR, "skipped", 1),
+    ]
+    assert [run.scheduled_at for run in found.existing] == [at - 2 * HOUR]

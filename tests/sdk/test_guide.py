@@ -21,6 +21,8 @@ shop/limits 1
 completed {'ok': True}
 deploy 1
 held again 2
+coalesce 02:30
+manual waiting accepted
 5 accepted
 it is at 5
 """
