@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 import pytest
+from click.testing import CliRunner
 
 from steadhold import Client
+from steadhold.cli.program import program
 from steadhold.sdk.errors import RevisionConflict
 from tests.faults.servers import house, key, place, server  # noqa: F401 - fixtures
 
@@ -74,3 +77,24 @@ def test_commits_that_cross(house, key, player):  # noqa: F811
             "select deadlocks from pg_stat_database where datname = current_database()"
         ).fetchone()
     assert deadlocks == 0
+
+
+def test_the_command(house, key, tmp_path, monkeypatch):  # noqa: F811
+    """A file of changes by the command line: all of it, and then, since a condition is false, nothing of it."""
+    file = tmp_path / "commit.json"
+    file.write_text(
+        '{"require": [{"op": "state.get", "name": "halt", "if_none_match": "*"}],'
+        ' "apply": [{"op": "state.put", "name": "a", "value": 1.10, "if_none_match": "*"},'
+        ' {"op": "jobs.submit", "type": "t"}]}'
+    )
+    with server(house.dsn, background=False) as running:
+        monkeypatch.setenv("STEADHOLD_URL", running.url)
+        monkeypatch.setenv("STEADHOLD_API_KEY", key)
+        done = CliRunner().invoke(program, ["commit", str(file)])
+        assert done.exit_code == 0, done.stderr
+        assert [msgspec.json.decode(line)["status"] for line in done.stdout.splitlines()] == [200, 201, 202]
+        refused = CliRunner().invoke(program, ["commit", str(file)])
+        assert (refused.exit_code, "list=apply, index=0" in refused.stderr) == (3, True), refused.stderr
+        with Client(running.url, key) as client:
+            assert client.state.get("a").raw == b"1.10"
+            assert len(list(client.jobs.list(type="t"))) == 1
