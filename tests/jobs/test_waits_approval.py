@@ -12,9 +12,11 @@ from steadhold import approvals, events, jobs
 from steadhold.jobs import ApprovalEnd, NothingToAwait, Signal, Wait
 from steadhold.jobs.waiting import register
 from steadhold.kit.plan import Call
+from steadhold.worker.context import awaiting
+from steadhold.worker.verdicts import StageFault
 from tests.approvals.people import AGENT, ANNA, HOUR, NOBODY, ONE, asked
 from tests.approvals.people import Desk as People
-from tests.jobs.racing import history, preempted, running, said, state
+from tests.jobs.racing import FAR, history, preempted, running, said, state
 
 
 @pytest.fixture
@@ -96,6 +98,17 @@ def test_what_the_grant_does_wakes_nobody_again(desk, people):
     people.act(approval)
     assert desk.wake(10) == 0
     assert desk.state(job.id) == "waiting"
+
+
+def test_what_a_handler_may_wait_for():
+    """An approval needs no bound, and takes one; a signal needs one; one fact at a time."""
+    assert awaiting("go", None, None, NOBODY, None, None) == Wait("go", ApprovalEnd(NOBODY))
+    assert awaiting("go", None, None, NOBODY, None, 5).until is not None
+    for wrong in ((None, None, NOBODY, FAR, 5), ("s", None, None, None, None), ("s", None, NOBODY, None, 5)):
+        with pytest.raises(StageFault, match="exactly one"):
+            awaiting("go", *wrong)
+    with pytest.raises(StageFault, match="cannot wait"):
+        awaiting("go", None, None, "no id", None, None)
 
 
 async def test_over_http(house):
