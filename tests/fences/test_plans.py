@@ -13,6 +13,7 @@ from tests.fences.verbs import (
     REF,
     drop,
     end,
+    first,
     grant,
     lapsed,
     look,
@@ -44,6 +45,28 @@ def test_a_free_subject_is_granted_and_a_held_one_names_its_holder(conn, workspa
     assert isinstance(held, Held)
     assert (held.holder, held.fence, held.until) == ("a", 1, first.until)
     assert 59 < held.expires_in_seconds <= 60
+
+
+def test_a_first_grant_is_as_any_other(conn, workspace, clock):
+    wanted = [Wanted("job:b", "a", 60), Wanted("job:a", "a", 30)]
+    granted = first(conn, workspace, wanted)
+    assert [(grant.subject, grant.fence, grant.length_seconds) for grant in granted] == [
+        ("job:b", 1, 60),
+        ("job:a", 1, 30),
+    ]
+    assert granted == grant_again(conn, workspace, wanted)
+    clock.move(31)
+    assert [stale is None for stale in required(conn, workspace, [FenceRef("job:b", 1), FenceRef("job:a", 1)])] == [
+        True,
+        False,
+    ]
+    assert take(conn, workspace, "job:a", holder="b").fence == 2
+
+
+def grant_again(conn, workspace, wanted):
+    """What the rows say of them."""
+    rows = [look(conn, workspace, each.subject) for each in wanted]
+    return [Granted(row.subject, row.fence, row.until, row.length_seconds) for row in rows]
 
 
 @pytest.mark.parametrize("how", ["released", "expired", "ended"])

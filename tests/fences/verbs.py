@@ -9,6 +9,7 @@ from steadhold.kit.plan import operation
 
 grant, look, require, own, renew = map(operation, (fences.grant, fences.look, fences.require, fences.own, fences.renew))
 release, end, drop, lapsed = map(operation, (fences.release, fences.end, fences.drop, fences.lapsed))
+first = operation(fences.first)
 mark, under_key, required, owned = map(operation, (fences.mark, fences.under_key, fences.required, fences.owned))
 
 LOCK = "lock:deploy"

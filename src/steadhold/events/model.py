@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from steadhold.kit.limits import ID_CHARS_MAX
 from steadhold.kit.plan import Refusal
 
@@ -22,8 +24,7 @@ _REVISION: Final = re.compile(r"[1-9][0-9]{0,14}")
 _IDS: Final = uuid.UUID("0d1a7c9e-52c4-5a36-9f0e-6a6b3f8f5e11")
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(msgspec.Struct, frozen=True, gc=False):
     """An event to be written down. `data` are exact bytes (at most `event_data_bytes_max`), or `data_ref` names them.
 
     `event_id` None: it is `<aggregate_id>@<revision>`. `causation_id` is the event that led to it.

@@ -47,16 +47,11 @@ def record(workspace: str, happened: Sequence[tuple[str, int, Happened]]) -> Pla
 def _row(workspace: str, aggregate_id: str, revision: int, told: Happened) -> Item:
     if told.data is not None and len(told.data) > EVENT_DATA_BYTES_MAX:
         raise ValueError(f"an event holds at most {EVENT_DATA_BYTES_MAX} bytes; refer to larger data by data_ref")
-    if told.event_id is not None and place_of(told.event_id):
-        raise ValueError(
-            f"{told.event_id} is how an event is named by its revision; choose an id without @ and a number"
-        )
-    name = told.event_id or event_id(aggregate_id, revision)
     return {
         "workspace": workspace,
         "aggregate_id": aggregate_id,
         "aggregate_revision": revision,
-        "event_id": None if place_of(name) else name,
+        "event_id": _stored_name(aggregate_id, revision, told.event_id),
         "schema_version": told.schema_version,
         "type": told.type,
         "data_ref": told.data_ref,
@@ -64,6 +59,16 @@ def _row(workspace: str, aggregate_id: str, revision: int, told: Happened) -> It
         "correlation_id": told.correlation_id,
         "causation_id": told.causation_id,
     }
+
+
+def _stored_name(aggregate_id: str, revision: int, chosen: str | None) -> str | None:
+    """None where the name says the place: most rows need no second index."""
+    if chosen is None:
+        name = event_id(aggregate_id, revision)
+        return None if name.startswith(aggregate_id) else name
+    if place_of(chosen):
+        raise ValueError(f"{chosen} is how an event is named by its revision; choose an id without @ and a number")
+    return chosen
 
 
 @operation

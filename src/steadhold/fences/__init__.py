@@ -17,6 +17,7 @@ from steadhold.fences.model import (
 from steadhold.fences.plans import (
     drop,
     end,
+    first,
     grant,
     lapsed,
     look,
@@ -43,6 +44,7 @@ __all__ = [
     "Wanted",
     "drop",
     "end",
+    "first",
     "grant",
     "lapsed",
     "look",

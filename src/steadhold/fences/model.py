@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
+
 from steadhold.kit.plan import Refusal
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True, gc=False):
     """A grant that is asked for: `subject` as in "lock:deploy", by `holder`, for `length_seconds`.
 
     Under the same `key` it is the same asking, repeated.
@@ -21,8 +22,7 @@ class Wanted:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Granted:
+class Granted(msgspec.Struct, frozen=True, gc=False):
     """The subject is the holder's until `until`, unless renewed. `again`: it was already, under the same key."""
 
     subject: str

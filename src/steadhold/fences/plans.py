@@ -54,6 +54,19 @@ def grant(workspace: str, wanted: Sequence[Wanted]) -> Plan[list[Granted | Held 
     return [answers[n] for n in range(len(wanted))]
 
 
+def first(workspace: str, wanted: Sequence[Wanted]) -> Plan[list[Granted]]:
+    """Grant each subject for the first time ever, in order: for a room that alone grants these, and knows.
+
+    It has locked a row of its own that says so, as a job does that was never claimed.
+    """
+    items = [
+        {"workspace": workspace, "subject": w.subject, "holder": w.holder, "length_seconds": w.length_seconds}
+        for w in wanted
+    ]
+    hands = yield from each(SQL.first, items)
+    return [Granted(w.subject, *hand[0]) for w, hand in zip(wanted, hands, strict=True)]
+
+
 def _asked(workspace: str, wanted: Wanted) -> dict[str, Any]:
     return {
         "workspace": workspace,

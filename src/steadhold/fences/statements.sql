@@ -42,6 +42,20 @@ select i.n, t.fence, t.until, t.length_seconds,
   extract(epoch from steadhold.clock() - t.until)::float8 + t.length_seconds
 from i join first on first.n = i.n join taken t on t.subject = i.subject
 
+-- name: first
+-- rank: grants by subject
+-- Grants what nobody was ever granted, and what nobody else can be granting: that a row is there is a mistake.
+with i as materialized (
+  select i.subject, i.holder, i.length_seconds, i.n, steadhold.clock() + make_interval(secs => i.length_seconds) as ends,
+    ((select h.incarnation from steadhold.house h where h.single) << 32) + 1 as fence
+  from unnest(:subject::text[], :holder::text[], :length_seconds::float8[])
+    with ordinality as i(subject, holder, length_seconds, n)
+), made as (
+  insert into steadhold.grants (workspace, subject, fence, holder, length_seconds, until, check_at)
+  select :workspace::text, i.subject, i.fence, i.holder, i.length_seconds, i.ends, i.ends from i
+)
+select i.n, i.fence, i.ends, i.length_seconds from i
+
 -- name: restart
 -- rank: grants by subject
 -- Lets a grant that this transaction just took begin now.
