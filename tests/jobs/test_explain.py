@@ -9,7 +9,7 @@ from steadhold.jobs.moving import SQL
 from steadhold.testing.database import copied
 
 BY_ID = (
-    "hold", "complete", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat", "progress",
+    "hold", "finish", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat", "progress",
     "ends", "look",
 )  # fmt: skip
 PARTIAL = {

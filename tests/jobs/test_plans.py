@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 
 import pytest
 
 from steadhold import jobs
-from steadhold.jobs import Complete, Configuration, Fail, Release, Retry, Settlement
+from steadhold.jobs import Complete, Configuration, Fail, JobEnd, Release, Retry, Settlement, Timer, Wait
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 
 NOBODY = "0198f000-0000-7000-8000-000000000000"
@@ -198,6 +199,39 @@ def test_a_batch_settles_each(desk):
     ]
     assert answers[3].repeated
     assert isinstance(answers[4], jobs.JobEnded)
+
+
+def test_what_is_said_first_of_a_job_in_a_batch_goes_first(desk):
+    job = desk.running()
+    nap, done = desk.settle_all([
+        Settlement(job.id, job.fence, Wait("nap", Timer(0))),
+        Settlement(job.id, job.fence, Complete(b"1")),
+    ])  # fmt: skip
+    assert (nap.state, done.state, desk.contents(job.id).result) == ("running", "completed", b"1")
+    assert [what for what, _, _ in desk.history(job.id)] == ["accepted", "running", "checkpointed", "completed"]
+
+
+def test_a_wait_sees_the_end_that_is_said_beside_it(desk, clock):
+    done, waiting = desk.running(), desk.running()
+    until = clock.now() + timedelta(seconds=60)
+    answers = desk.settle_all([
+        Settlement(waiting.id, waiting.fence, Wait("end", JobEnd(done.id), until)),
+        Settlement(done.id, done.fence, Complete()),
+    ])  # fmt: skip
+    assert [answer.state for answer in answers] == ["running", "completed"]
+    assert b'"completed"' in answers[0].woke
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"), [(Complete(b"7"), False), (Complete(None, "s3:x"), True), (Complete(None), True)]
+)
+def test_a_result_that_lies_here_is_named_by_its_digest(desk, said, stored):
+    job = desk.running()
+    desk.said(job, said)
+    named = said.result_ref or f"job:{job.id}/result#sha256:{hashlib.sha256(said.result or b'').hexdigest()}"
+    assert desk.get(job.id).result_ref == desk.contents(job.id).result_ref == named
+    kept = desk.conn.execute("select result_ref is not null from steadhold.jobs where id = %s", [job.id])
+    assert kept.fetchone() == (stored,)
 
 
 def test_if_match_on_a_settlement(desk):

@@ -1,6 +1,7 @@
 """The one way a job changes: its row is held, the change is written and recorded, what it leaves is given back.
 
-Whoever moves jobs does it in this order, in which the ranks do not fall: grants, `hold`, `write`, `follow`.
+Whoever moves jobs does it in this order, in which the ranks do not fall: grants, `hold`, `write`, `follow`. (Jobs that
+are only completed are held and written at once: `settling`.)
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from steadhold.kit.sql import load
 SQL: Final = load(__file__)
 Entry: TypeAlias = tuple[str, int, Happened]
 """A line of a job's history: its aggregate, its revision, what happened."""
+
+NO_CONTENTS: Final[dict[str, Any]] = dict.fromkeys(("result", "result_ref", "coverage", "evidence_at"))
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -79,7 +82,18 @@ class Change(msgspec.Struct, frozen=True):
         return self.move.cause in model.MOVES.get((model.STATES[self.held.state], model.STATES[self.move.state]), ())
 
 
-class Written(msgspec.Struct, frozen=True):
+class Finished(msgspec.Struct, frozen=True, gc=False):
+    """A job that was completed at once, without being held before: what its owner said, and then what its row says."""
+
+    id: str
+    fence: int
+    revision: int
+    attempt: int
+    slotted: bool
+    awaited: bool
+
+
+class Written(msgspec.Struct, frozen=True, gc=False):
     """The revision that a move made, whether anybody may wait for the end, and when the job is due."""
 
     revision: int
@@ -102,31 +116,28 @@ def hold(workspace: str, ids: Iterable[str]) -> Plan[dict[str, Held]]:
 def write(workspace: str, changes: Sequence[Change]) -> Plan[list[Written | None]]:
     """Move held jobs. None where a twin in the same transaction moved the job first: look again."""
     assert all(change.permitted() for change in changes), "a move that the table does not have"
-    hot = [n for n, change in enumerate(changes) if change.result is not None]
-    cold = [n for n, change in enumerate(changes) if change.result is None]
-    completed = yield from each(SQL.complete, [_completed(workspace, changes[n]) for n in hot])
-    others = yield from each(SQL.move, [_item(workspace, changes[n]) for n in cold])
-    hands = dict(zip([*hot, *cold], [*completed, *others], strict=True))
-    return [Written(*hands[n][0]) if hands[n] else None for n in range(len(changes))]
+    hands = yield from each(SQL.move, [_item(workspace, change) for change in changes])
+    return [Written(*hand[0]) if hand else None for hand in hands]
 
 
-def _completed(workspace: str, change: Change) -> dict[str, Any]:
-    held, result = change.held, change.result
-    assert result is not None
+def contents(id: str, result: Complete | None) -> dict[str, Any]:
+    """What a completed job keeps; of every other, nothing. A bare result needs no reference: `words` is its digest."""
+    if result is None:
+        return NO_CONTENTS
     return {
-        "workspace": workspace,
-        "id": held.id,
-        "held": held.revision,
-        "fence": change.fence,
-        "said": change.said,
         "result": result.result,
-        "result_ref": reference(held.id, result),
+        "result_ref": None if bare(result) else _reference(id, result),
         "coverage": None if result.coverage is None else msgspec.json.encode(result.coverage),
         "evidence_at": result.evidence_at,
     }
 
 
-def reference(id: str, result: Complete) -> str:
+def bare(said: Complete) -> bool:
+    """Whether a result is all that was said, and lies here."""
+    return said.result is not None and said.result_ref is None and said.coverage is None and said.evidence_at is None
+
+
+def _reference(id: str, result: Complete) -> str:
     """What names a result: its own reference, or ours with its digest."""
     if result.result_ref is not None:
         return result.result_ref
@@ -150,6 +161,7 @@ def _item(workspace: str, change: Change) -> dict[str, Any]:
         "awaits": change.wait and change.wait.what,
         "fence": change.fence,
         "said": change.said,
+        **contents(change.held.id, change.result),
     }
 
 
@@ -167,13 +179,27 @@ def recorded(id: str, revision: int, what: str, data: dict[str, Any]) -> Entry:
     return subject(id), revision, Happened(f"job.{what}", msgspec.json.encode(data))
 
 
-def follow(workspace: str, changes: Sequence[tuple[Change, Written]], more: Sequence[Entry] = ()) -> Plan[None]:
-    """Record moves, tell who waits for an end, and give back what the jobs held."""
-    yield from events.record(workspace, [*(moved(change, written) for change, written in changes), *more])
-    yield from ended(
-        workspace, [c.held.id for c, written in changes if written.awaited and c.move.state >= model.COMPLETED]
+def completed(job: Finished) -> Entry:
+    """The event of a completion."""
+    return recorded(
+        job.id, job.revision, "completed", {"cause": "complete", "attempt": job.attempt, "fence": job.fence}
     )
-    yield from give_back(workspace, [change.held for change, _ in changes])
+
+
+def follow(
+    workspace: str,
+    changes: Sequence[tuple[Change, Written]],
+    more: Sequence[Entry] = (),
+    finished: Sequence[Finished] = (),
+) -> Plan[None]:
+    """Record moves, tell who waits for an end, and give back what the jobs held."""
+    entries = [completed(job) for job in finished]
+    entries += [moved(change, written) for change, written in changes]
+    yield from events.record(workspace, [*entries, *more])
+    awaited = [job.id for job in finished if job.awaited]
+    awaited += [c.held.id for c, written in changes if written.awaited and c.move.state >= model.COMPLETED]
+    yield from ended(workspace, awaited)
+    yield from give_back(workspace, [*finished, *(change.held for change, _ in changes)])
 
 
 def ended(workspace: str, ids: Sequence[str]) -> Plan[None]:
@@ -182,7 +208,7 @@ def ended(workspace: str, ids: Sequence[str]) -> Plan[None]:
         yield from events.settled(workspace, [subject(id) for id in ids])
 
 
-def give_back(workspace: str, helds: Sequence[Held]) -> Plan[None]:
+def give_back(workspace: str, helds: Sequence[Held | Finished]) -> Plan[None]:
     """Free the slots that running jobs occupied."""
     slotted = [held for held in helds if held.slotted]
     yield from each(SQL.free, [{"workspace": workspace, "id": held.id, "fence": held.fence} for held in slotted])
@@ -202,9 +228,11 @@ def pinned_bodies(workspace: str, pinned: Iterable[tuple[str, int]]) -> Plan[dic
     return {**dict.fromkeys(pinned), **found}
 
 
-def let_go(workspace: str, changes: Iterable[Change], *, released: bool) -> Plan[None]:
+def let_go(
+    workspace: str, changes: Iterable[Change], finished: Iterable[Finished] = (), *, released: bool
+) -> Plan[None]:
     """End the grants of these jobs, which the plan owns: those of jobs that ended leave no row."""
-    gone: list[str] = []
+    gone = [subject(job.id) for job in finished]
     living: list[FenceRef] = []
     for change in changes:
         name = subject(change.held.id)

@@ -44,7 +44,7 @@ class InvalidInput(Refusal):
     faults: tuple[tuple[str, str], ...]
 
 
-class Settled(msgspec.Struct, frozen=True):
+class Settled(msgspec.Struct, frozen=True, gc=False):
     """What resulted. `run_at` where the job is due again; `woke` is the checkpoint that answered a wait at once."""
 
     id: str
@@ -153,7 +153,7 @@ class Beaten(msgspec.Struct, frozen=True):
     cancel_requested: bool
 
 
-class Claimed(msgspec.Struct, frozen=True):
+class Claimed(msgspec.Struct, frozen=True, gc=False):
     """A job that is the claimer's until `lease_expires_at`, `lease_seconds` from when it was granted.
 
     `configuration` is its pinned one, None being revision 0; `stages` are the committed ones with their digests,

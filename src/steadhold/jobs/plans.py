@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -20,11 +21,12 @@ from steadhold.kit.plan import Plan, each, operation, rows, single_operation
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 OURS: Final = "schedule:"
+UNLIMITED: Final[Mapping[str, int]] = MappingProxyType({})
 
 CheckpointOutcome: TypeAlias = Checkpointed | CheckpointConflict | StagesFull | RevisionConflict | StaleFence
 
 
-class Picked(msgspec.Struct, frozen=True):
+class Picked(msgspec.Struct, frozen=True, gc=False):
     """A ready job that this claim has locked, with the limits it counts towards."""
 
     id: str
@@ -34,9 +36,12 @@ class Picked(msgspec.Struct, frozen=True):
     type_max: int | None
     key_max: int
     lease_seconds: float
+    fence: int
 
-    def limits(self) -> dict[str, int]:
+    def limits(self) -> Mapping[str, int]:
         """The keys of its slots, and how many each has."""
+        if self.concurrency_key is None and self.type_max is None:
+            return UNLIMITED
         limits: dict[str, int] = {}
         if self.concurrency_key is not None:
             limits[f"key:{self.concurrency_key}"] = 1 if self.concurrency_key.startswith(OURS) else self.key_max
@@ -122,9 +127,8 @@ def _within_limits(workspace: str, picked: Sequence[Picked]) -> Plan[list[Picked
 
 def _start(workspace: str, worker: str, picked: Sequence[Picked]) -> Plan[list[Claimed]]:
     """Grant each job to the worker and move it; what was granted under which fence is its history's."""
-    wanted = [Wanted(moving.subject(job.id), worker, max(job.lease_seconds, 0.001)) for job in picked]
-    grants = yield from fences.grant(workspace, wanted)
-    taken = [(job, grant) for job, grant in zip(picked, grants, strict=True) if isinstance(grant, Granted)]
+    grants = yield from _grant(workspace, worker, picked)
+    taken = [(job, grants[job.id]) for job in picked if job.id in grants]
     yield from each(SQL.occupy, [
         {"workspace": workspace, "key": key, "id": job.id, "fence": grant.fence}
         for job, grant in taken for key in job.limits()
@@ -140,6 +144,24 @@ def _start(workspace: str, worker: str, picked: Sequence[Picked]) -> Plan[list[C
         for job in got
     ])  # fmt: skip
     return (yield from _filled(workspace, got))
+
+
+def _grant(workspace: str, worker: str, picked: Sequence[Picked]) -> Plan[dict[str, Granted]]:
+    """Grant jobs to the worker, by their ids. What was never claimed has no grant that could stand in the way."""
+    grants: dict[str, Granted] = {}
+    fresh = [job for job in picked if not job.fence]
+    if fresh:
+        first = yield from fences.first(workspace, [_wanted(worker, job) for job in fresh])
+        grants = {job.id: grant for job, grant in zip(fresh, first, strict=True)}
+    others = [job for job in picked if job.fence]
+    if others:
+        again = yield from fences.grant(workspace, [_wanted(worker, job) for job in others])
+        grants |= {job.id: grant for job, grant in zip(others, again, strict=True) if isinstance(grant, Granted)}
+    return grants
+
+
+def _wanted(worker: str, job: Picked) -> Wanted:
+    return Wanted(moving.subject(job.id), worker, max(job.lease_seconds, 0.001))
 
 
 def _started(workspace: str, worker: str, job: Picked, grant: Granted) -> dict[str, Any]:

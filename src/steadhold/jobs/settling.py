@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 import msgspec
 
 from steadhold import fences
 from steadhold.jobs import model, moving, verdicts, waiting
 from steadhold.jobs.model import Complete, ConfirmCancel, Fail, Release, Said, Settlement, Wait
-from steadhold.jobs.moving import SQL, Change, Entry, Held, Written
+from steadhold.jobs.moving import SQL, Change, Entry, Finished, Held, Written
 from steadhold.jobs.outcomes import (
     CancelNotRequested,
     CancelStands,
@@ -43,6 +43,7 @@ Refused: TypeAlias = (
 SettleOutcome: TypeAlias = Settled | Refused
 COMPLETED: Final = Move(model.COMPLETED, "complete")
 CONFIRMED: Final = Move(model.CANCELLED, "confirm")
+_NOTHING: Final[dict[str, Any]] = {"expected": None, "fence": None, "said": None, **moving.NO_CONTENTS}
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class Tally:
 
     answers: dict[int, SettleOutcome] = field(default_factory=dict[int, SettleOutcome])
     late: list[int] = field(default_factory=list[int])
+    finished: list[Finished] = field(default_factory=list[Finished])
     done: list[tuple[Change, Written]] = field(default_factory=list[tuple[Change, Written]])
     more: list[Entry] = field(default_factory=list[Entry])
 
@@ -67,14 +69,49 @@ def settle_all(workspace: str, settlements: Sequence[Settlement]) -> Plan[list[S
     stale = yield from fences.owned(workspace, [FenceRef(moving.subject(s.id), s.fence) for s in settlements])
     tally = Tally(late=[n for n, answer in enumerate(stale) if answer is not None])
     left = {n: settlements[n] for n, answer in enumerate(stale) if answer is None}
+    if any(isinstance(settlement.said, Complete) for settlement in left.values()):
+        left = yield from _finish(workspace, left, tally)
     while left:  # again for those that a twin in the same transaction overtook
         left = yield from _round(workspace, left, tally)
     yield from _late(workspace, settlements, tally)
-    yield from moving.follow(workspace, tally.done, tally.more)
+    yield from moving.follow(workspace, tally.done, tally.more, tally.finished)
     changes = [change for change, _ in tally.done]
     yield from waiting.register(workspace, [change.wait for change in changes if change.wait is not None])
-    yield from moving.let_go(workspace, changes, released=True)
+    yield from moving.let_go(workspace, changes, tally.finished, released=True)
     return [tally.answers[n] for n in range(len(settlements))]
+
+
+def _finish(workspace: str, left: dict[int, Settlement], tally: Tally) -> Plan[dict[int, Settlement]]:
+    """Complete those of which only that is said, and lock the others; answer those that are to be looked at."""
+    items = [_said(workspace, settlement) for settlement in left.values()]
+    owned = {settlement.id for settlement in left.values()}
+    items += [
+        {**_NOTHING, "workspace": workspace, "id": id} for id in waiting.touched(left.values()) if id not in owned
+    ]
+    hands = yield from each(SQL.finish, items)
+    again: dict[int, Settlement] = {}
+    for (n, settlement), hand in zip(left.items(), hands, strict=False):
+        if hand:
+            job = Finished(settlement.id, settlement.fence, *hand[0])
+            tally.finished.append(job)
+            tally.answers[n] = Settled(job.id, "completed", job.revision)
+        else:
+            again[n] = settlement
+    return again
+
+
+def _said(workspace: str, settlement: Settlement) -> dict[str, Any]:
+    said = settlement.said
+    if not isinstance(said, Complete):
+        return {**_NOTHING, "workspace": workspace, "id": settlement.id}
+    return {
+        "workspace": workspace,
+        "id": settlement.id,
+        "expected": settlement.revision,
+        "fence": settlement.fence,
+        "said": words(said),
+        **moving.contents(settlement.id, said),
+    }
 
 
 def _round(workspace: str, left: dict[int, Settlement], tally: Tally) -> Plan[dict[int, Settlement]]:
@@ -153,6 +190,8 @@ def decided(settlement: Settlement, held: Held, policy: bytes | None) -> Change 
 def words(said: Said) -> bytes:
     """The digest by which a repeated settlement is known to say the same."""
     if isinstance(said, Complete):
+        if moving.bare(said):
+            return model.digest(said.result or b"")
         coverage = None if said.coverage is None else msgspec.json.encode(said.coverage)
         result = None if said.result is None else model.digest(said.result)
         return model.digest(repr(("Complete", result, said.result_ref, coverage, said.evidence_at)).encode())

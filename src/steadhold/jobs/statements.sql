@@ -1,7 +1,8 @@
--- In the rank `jobs` these are asked in the order of this file: admit before hold before keep. A statement of the
--- rank `read` that writes touches only rows that its plan holds already, so it waits for nobody. `id = any(…)` beside
--- a join says to the planner, which may know nothing of the table yet, that a few rows are meant: otherwise it may
--- read all jobs of the workspace. Items are sorted by id so that the two are merged, not compared each with each.
+-- In the rank `jobs` these are asked in the order of this file: admit before finish before hold before keep. A
+-- statement of the rank `read` that writes touches only rows that its plan holds already, so it waits for nobody.
+-- `id = any(…)` beside a join says to the planner, which may know nothing of the table yet, that a few rows are meant:
+-- otherwise it may read all jobs of the workspace. Items are sorted by id so that the two are merged, not compared
+-- each with each.
 
 -- name: admission
 -- rank: read by type
@@ -78,6 +79,34 @@ insert into steadhold.job_tags (workspace, tag, id)
 select :workspace::text, i.tag, i.id from unnest(:id::uuid[], :tag::text[]) as i(id, tag)
 on conflict do nothing
 
+-- name: finish
+-- rank: jobs by id
+-- The hot move, held and made in one statement: owners say that their jobs are complete. All are locked first, in
+-- their order, those too of which nothing is `said` here. What has no answer is held and looked at (`hold`, `move`).
+with i as materialized (
+  select distinct on (id) * from unnest(
+    :id::uuid[], :expected::bigint[], :fence::bigint[], :said::bytea[], :result::bytea[], :result_ref::text[],
+    :coverage::bytea[], :evidence_at::timestamptz[]
+  ) with ordinality as i(id, expected, fence, said, result, result_ref, coverage, evidence_at, n)
+  order by id, n
+), held as materialized (
+  select j.id from steadhold.jobs j where j.workspace = :workspace::text and j.id = any(:id::uuid[]) order by j.id
+  for no key update
+)
+update steadhold.jobs j set
+  state = 3,
+  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+  ended_at = steadhold.clock(),
+  forget_at = steadhold.clock() + make_interval(secs => j.kept_seconds),
+  settled_fence = i.fence, settled_state = 3, settled_digest = i.said,
+  result = i.result, result_ref = i.result_ref, coverage = i.coverage, evidence_at = i.evidence_at
+from i
+where (select count(*) from held) > 0
+  and j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
+  and i.said is not null and j.state + 0 = 1 and j.fence = i.fence and j.revision = coalesce(i.expected, j.revision)
+  and (j.evidence_not_before is null or j.evidence_not_before <= i.evidence_at)
+returning i.n, j.revision, j.attempt, j.slotted, j.awaited
+
 -- name: hold
 -- rank: jobs by id
 -- The one way to lock jobs by their ids, so that all who do take them in one order.
@@ -96,37 +125,18 @@ select i.n, held.id::text, held.state, held.revision, held.fence, held.attempt, 
   case when coalesce(held.deadline_at, held.timeout_at) is not null then steadhold.clock() end
 from i join held on held.id = i.id
 
--- name: complete
--- rank: read by id
--- The hot one of the moves. Who finds another revision than it held was overtaken by a twin, and looks again.
-with i as (
-  select distinct on (i.id) i.* from unnest(
-    :id::uuid[], :held::bigint[], :fence::bigint[], :said::bytea[], :result::bytea[], :result_ref::text[],
-    :coverage::bytea[], :evidence_at::timestamptz[]
-  ) with ordinality as i(id, held, fence, said, result, result_ref, coverage, evidence_at, n)
-  order by i.id, i.n
-)
-update steadhold.jobs j set
-  state = 3,
-  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
-  ended_at = steadhold.clock(),
-  forget_at = steadhold.clock() + make_interval(secs => j.kept_seconds),
-  settled_fence = i.fence, settled_state = 3, settled_digest = i.said, slotted = false,
-  result = i.result, result_ref = i.result_ref, coverage = i.coverage, evidence_at = i.evidence_at
-from i
-where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
-returning i.n, j.revision, j.awaited
-
 -- name: move
 -- rank: read by id
--- Every other move of a held job. `said` is null where no worker said anything: then what the last one said stays.
+-- Every move of a held job. Who finds another revision than it held was overtaken by a twin, and looks again. `said`
+-- is null where no worker said anything: then what the last one said stays.
 with i as (
   select distinct on (i.id) i.* from unnest(
     :id::uuid[], :held::bigint[], :state::int[], :after_seconds::float8[], :refund::boolean[], :lapses::int[],
     :stages::int[], :error_code::text[], :message::text[], :class::text[], :awaits::bytea[], :fence::bigint[],
-    :said::bytea[]
+    :said::bytea[], :result::bytea[], :result_ref::text[], :coverage::bytea[], :evidence_at::timestamptz[]
   ) with ordinality as i(
-    id, held, state, after_seconds, refund, lapses, stages, error_code, message, class, awaits, fence, said, n)
+    id, held, state, after_seconds, refund, lapses, stages, error_code, message, class, awaits, fence, said,
+    result, result_ref, coverage, evidence_at, n)
   order by i.id, i.n
 )
 update steadhold.jobs j set
@@ -145,7 +155,8 @@ update steadhold.jobs j set
   error_class = case when i.error_code is null then j.error_class else i.class end,
   settled_fence = coalesce(i.fence, j.settled_fence),
   settled_state = case when i.fence is null then j.settled_state else i.state end,
-  settled_digest = case when i.fence is null then j.settled_digest else i.said end
+  settled_digest = case when i.fence is null then j.settled_digest else i.said end,
+  result = i.result, result_ref = i.result_ref, coverage = i.coverage, evidence_at = i.evidence_at
 from i
 where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
 returning i.n, j.revision, j.awaited, j.run_at
@@ -208,11 +219,11 @@ with now as materialized (
 )
 select ready.id::text, ready.revision, ready.type, ready.concurrency_key, ready.type_max, ready.key_max,
   least(ready.lease_seconds, :lease_seconds::float8, ready.timeout_seconds,
-    extract(epoch from ready.deadline_at - (select now.now from now))::float8)
+    extract(epoch from ready.deadline_at - (select now.now from now))::float8), ready.fence
 from t cross join lateral (
   select r.*, t.type_max, t.key_max from generate_series(0, 9) as p(priority) cross join lateral (
     select j.id, j.revision, j.type, j.priority, j.run_at, j.concurrency_key, j.lease_seconds, j.timeout_seconds,
-      j.deadline_at
+      j.deadline_at, j.fence
     from steadhold.jobs j
     where j.workspace = :workspace::text and j.type = t.type and j.priority = p.priority and j.state = 0
       and j.run_at >= :floor::timestamptz and j.run_at <= (select now.now from now)
@@ -485,7 +496,8 @@ returning o.n, s.data
 -- name: ends
 -- rank: read by id
 -- How a job ended, for whoever waited for it. An end does not change.
-select i.n, j.state, j.result_ref, j.error_code
+select i.n, j.state,
+  steadhold.result_ref(j.id, j.state, j.result_ref, j.settled_digest), j.error_code
 from (select * from unnest(:id::uuid[]) with ordinality as i(id, n) order by i.id) i
 join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
@@ -638,14 +650,16 @@ select revision from now
 select i.n, j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text,
   j.priority, j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at,
   j.timeout_at, j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
-  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
+  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress,
+  steadhold.result_ref(j.id, j.state, j.result_ref, j.settled_digest), j.coverage,
   j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
 from (select * from unnest(:id::uuid[]) with ordinality as i(id, n) order by i.id) i
 join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: bytes_of
 -- rank: read
-select j.input, j.result, j.result_ref, j.input_digest from steadhold.jobs j
+select j.input, j.result, steadhold.result_ref(j.id, j.state, j.result_ref, j.settled_digest),
+  j.input_digest from steadhold.jobs j
 where j.workspace = :workspace::text and j.id = :id::uuid
 
 -- name: page
@@ -655,7 +669,8 @@ where j.workspace = :workspace::text and j.id = :id::uuid
 select j.id::text, j.state, j.revision, j.type, j.configuration_revision, j.root::text, j.retry_of::text, j.priority,
   j.fence, j.attempt, j.attempts_max, j.stages, j.worker, j.created_at, j.run_at, j.claimed_at, j.timeout_at,
   j.deadline_at, j.ended_at, j.evidence_not_before, j.evidence_at, j.unique_key, j.concurrency_key, j.tags,
-  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress, j.result_ref, j.coverage,
+  j.correlation_id, j.trace, j.input_digest, j.input_ref, j.inputs, j.awaits, j.progress,
+  steadhold.result_ref(j.id, j.state, j.result_ref, j.settled_digest), j.coverage,
   j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
 from steadhold.jobs j
 where j.workspace = :workspace::text and j.id < :before::uuid
