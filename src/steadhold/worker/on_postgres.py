@@ -25,7 +25,7 @@ from steadhold.worker.door import Ask, DoorShut, Stage
 
 T = TypeVar("T")
 
-CLAIM_MAX: Final = 250
+CLAIM_MAX: Final = 500
 HURRY_MS: Final = 250
 """How long many settlements may wait together for a row that a stranger holds, before each waits alone."""
 

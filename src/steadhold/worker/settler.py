@@ -14,9 +14,9 @@ from steadhold.jobs.settling import SettleOutcome
 from steadhold.worker.door import Door, DoorShut
 from steadhold.worker.held import Held
 
-TOGETHER_MAX: Final = 250
+TOGETHER_MAX: Final = 500
 FLIGHTS_MAX: Final = 2
-SECOND_FLIGHT_FROM: Final = 50
+SECOND_FLIGHT_FROM: Final = 250
 PAUSE_SECONDS: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 2.0
 
