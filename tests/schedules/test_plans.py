@@ -159,6 +159,8 @@ def test_a_clock_that_steps_back_runs_nothing_again(desk):
     desk.to(at)
     assert desk.tick(10) == 0
     assert desk.told() == [("waiting", 1)] * 3
+    assert desk.pass_() == at + HOUR / 2
+    assert desk.told() == [("waiting", 1)] * 4
 
 
 @pytest.mark.parametrize("every", [60, 1])

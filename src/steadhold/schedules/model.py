@@ -175,6 +175,9 @@ def _horizon(spec: Spec, now: datetime) -> datetime:
 
 def _missed(spec: Spec, after: datetime, edge: datetime, now: datetime) -> list[Skip]:
     """The missed instants up to `edge`, none of which runs."""
+    first = specs.next_after(spec, after)
+    if first is None or first.at > edge:
+        return []  # mostly so
     if spec.missed == "skip":
         return list(_skips(spec, "missed", after, edge))
     horizon = min(max(after, _horizon(spec, now)), edge)

@@ -241,7 +241,7 @@ def advance(workspace: str, work: Work, made: Sequence[Row], at: Moment) -> dict
         last = own[-1]
         range_at = None if last.outcome != SKIPPED else range_at if last.grows else last.scheduled_at
     manual = [row.scheduled_at for row in made if row.manual and row.place is None]
-    told = len(list(events_of(work, made, at.base)))
+    told = sum(map(_news, made))
     return {
         "workspace": workspace,
         "id": work.held.id,
@@ -254,6 +254,11 @@ def advance(workspace: str, work: Work, made: Sequence[Row], at: Moment) -> dict
     }
 
 
+def _news(row: Row) -> bool:
+    """Whether an outcome is told: that of a range was when it began."""
+    return not row.grows
+
+
 NAMES = ("schedule.waiting", "schedule.coalesced", "schedule.skipped", "schedule.failed")
 
 
@@ -261,7 +266,7 @@ def events_of(work: Work, made: Sequence[Row], base: int) -> Iterator[tuple[str,
     """An event for each row that is new or has another outcome now; a range that goes on was told when it began."""
     number = max(work.held.told, base)
     for row in made:
-        if row.grows or (row.place is not None and row.outcome == ADMITTED and row.job is None):
+        if not _news(row):
             continue
         number += 1
         trigger = row.place.trigger_id if row.place else _trigger(work, row.scheduled_at, manual=row.manual)
