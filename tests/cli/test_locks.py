@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -72,21 +73,62 @@ def test_nothing_runs_without_the_lock(steadhold, server, tmp_path):
 
 def test_options_of_the_command_are_its_own(steadhold, server):
     server.then(granted(), reply(204))
-    steadhold("lock", "run", "a", "--", sys.executable, "-c", "import sys; sys.exit(len(sys.argv))", "--wait", code=2)
+    counts = "import sys; sys.exit(len(sys.argv))"
+    steadhold("lock", "run", "a", "--", sys.executable, "-c", counts, "--wait", code=2)
+    assert server.asked == ["POST /v1/locks/a/acquire", "POST /v1/locks/a/release"]
+
+
+class Once:
+    """An answer that is given once a file is there."""
+
+    def __init__(self, path, answer):
+        self.path, self.headers, self.content = path, answer.headers, answer.content
+        self.status = answer.status_code
+
+    @property
+    def status_code(self):
+        while not self.path.exists():
+            pass
+        return self.status
+
+
+def runs(pid):
+    """Whether a process is there, and is not only waiting to be buried."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 @pytest.mark.parametrize("ignores", [False, True])
 def test_a_command_is_stopped_when_the_lock_is_lost(steadhold, server, tmp_path, ignores):
-    """The server says at the first renewal that it is lost; who ignores SIGTERM is killed, with all that it began."""
-    server.then(granted(ttl_seconds=1.0), problem(409, "lock_lost"))
-    reached = tmp_path / "reached"
-    ignore = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" if ignores else ""
-    program = f"{ignore}import signal\nsignal.sigwait([signal.SIGUSR1])\nopen({str(reached)!r}, 'w')"
-    shell = f'{sys.executable} -c "$0"; true'
-    words = ["lock", "run", "a", "--ttl", 1, "--grace", 0.2, "--", "sh", "-c", shell, program]
-    ended = steadhold(*words, code=10)
-    assert "[" not in ended.stderr.splitlines()[0]
-    assert "is lost" in ended.stderr
-    assert not reached.exists()
-    assert server.asked[1] == "POST /v1/locks/a/renew"
-    assert "release" not in " ".join(server.asked)
+    """The server says at the first renewal that it is lost; who ignores SIGTERM is killed, and so is what it began."""
+    begun = tmp_path / "begun"
+    server.then(granted(ttl_seconds=3.0), Once(begun, problem(409, "lock_lost")))
+    ignore = "signal.signal(signal.SIGTERM, signal.SIG_IGN)" if ignores else ""
+    program = f"""
+import os, signal
+{ignore}
+with open({str(tmp_path / "half")!r}, "w") as told:
+    told.write(str(os.getpid()))
+os.rename({str(tmp_path / "half")!r}, {str(begun)!r})
+signal.sigwait([signal.SIGUSR1])
+"""
+    words = [
+        "lock",
+        "run",
+        "a",
+        "--ttl",
+        3,
+        "--grace",
+        0.2,
+        "--",
+        "sh",
+        "-c",
+        f'{sys.executable} -c "$0"; true',
+        program,
+    ]
+    assert "is lost" in steadhold(*words, code=10).stderr
+    assert not runs(int(begun.read_text()))
+    assert server.asked == ["POST /v1/locks/a/acquire", "POST /v1/locks/a/renew"]

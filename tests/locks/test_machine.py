@@ -171,14 +171,10 @@ class ByHttp:
             return None
         return (got.json["fence"], got.json["held"], int(got.headers["revision"]), got.json["waiting"])
 
-    def leave(self, name, operation):
-        """Nobody waits."""
+    def leave(self, *_):
+        """Nobody waits here, and what a sweep does is seen by plans."""
 
-    def sweep(self):
-        """The server's own loops do."""
-
-    def close(self):
-        """Nothing is open."""
+    sweep = close = leave
 
 
 class Locks(RuleBasedStateMachine):
@@ -249,34 +245,53 @@ def frozen(server_run):
         yield database
 
 
-def run(**bound):
-    run_state_machine_as_test(type("Bound", (Locks,), {**bound, "open": staticmethod(bound["open"])}))
+def run(make, **bound):
+    """Run the machine, and answer how many worlds it opened."""
+    opened = []
+
+    def open_one():
+        opened.append(make())
+        return opened[-1]
+
+    run_state_machine_as_test(type("Bound", (Locks,), {**bound, "open": staticmethod(open_one)}))
+    return len(opened)
+
+
+def histories(database):
+    """Fences and kinds of all that happened to each lock."""
+    with database.connect() as conn:
+        found = conn.execute(
+            "select array_agg(aggregate_revision order by aggregate_revision),"
+            " array_agg(type order by aggregate_revision), array_agg(data order by aggregate_revision)"
+            " from steadhold.events group by workspace, aggregate_id"
+        ).fetchall()
+    for revisions, types, data in found:
+        assert revisions == list(range(1, len(revisions) + 1))
+        yield [msgspec.json.decode(each)["fence"] for each in data], types
 
 
 def test_locks_behave_as_a_person_would_keep_them(frozen):
-    run(open=lambda: ByPlans(frozen), clock=frozen.clock, waiting=True)
-    with frozen.connect() as conn:
-        found = conn.execute(
-            "select workspace, aggregate_id, array_agg(aggregate_revision order by aggregate_revision),"
-            " array_agg(type order by aggregate_revision), array_agg(data order by aggregate_revision)"
-            " from steadhold.events group by 1, 2"
-        ).fetchall()
-    assert found
-    for _, _, revisions, types, data in found:
-        assert revisions == list(range(1, len(revisions) + 1))
-        fences = [msgspec.json.decode(each)["fence"] for each in data]
+    assert run(lambda: ByPlans(frozen), clock=frozen.clock, waiting=True) > 50
+    for fences, types in histories(frozen):
         assert fences == [1 + n // 2 for n in range(len(fences))]
         assert set(types[::2]) == {"lock.granted"}
 
 
-def test_the_doors_answer_the_same(frozen):
-    loop = asyncio.new_event_loop()
-    try:
-        pool = Pool(frozen.dsn, size=4)
-        loop.run_until_complete(pool.__aenter__())
+async def doors(dsn, ready, ended):
+    """A player for the doors, until it is over."""
+    async with Pool(dsn, size=4) as pool:
         player = Lockstep(pool)
-        run(open=lambda: ByHttp(frozen, loop, player), clock=frozen.clock, waiting=False)
-        loop.run_until_complete(player.close())
-        loop.run_until_complete(pool.__aexit__(None, None, None))
-    finally:
-        loop.close()
+        ready.set_result(player)
+        await ended.wait()
+        await player.close()
+
+
+def test_the_doors_answer_the_same(frozen):
+    with asyncio.Runner() as runner:
+        loop, ended = runner.get_loop(), asyncio.Event()
+        ready = loop.create_future()
+        serving = loop.create_task(doors(frozen.dsn, ready, ended))
+        player = loop.run_until_complete(ready)
+        assert run(lambda: ByHttp(frozen, loop, player), clock=frozen.clock, waiting=False) > 50
+        ended.set()
+        loop.run_until_complete(serving)

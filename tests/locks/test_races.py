@@ -78,6 +78,25 @@ def granted_of(outcomes):
     return [o for o in outcomes.values() if isinstance(o, Granted)]
 
 
+def test_what_was_seen_before_the_last_grant_takes_nothing(explore):
+    """A holder comes and goes in one transaction; its twin saw neither, waited for the row, and finds it free again."""
+
+    def comes_and_goes(scene):
+        taken = yield from locks.acquire.plan(scene.workspace, "a", "me", 30, "p")
+        if isinstance(taken, Granted):
+            yield from locks.release.plan(scene.workspace, "a", taken.fence)
+        return taken
+
+    def check(scene):
+        assert len(granted(scene)) == 1
+        assert granted(scene)[0][0] == 2
+        history(scene)
+
+    seen = explore(setup=free, actors={"first": comes_and_goes, "again": take("me", "p")}, always=check)
+    assert seen.waits
+    assert {type(o["again"]) for o in seen.outcomes} >= {Granted, LockLost}
+
+
 def test_one_operation_asked_twice_is_one_grant(explore):
     """A request and its repetition, with the grant ended and taken over by others in between."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from steadhold.sdk.client import Client
     from steadhold.sdk.locks_shapes import Lock
 
+LOOK_SECONDS = 0.02
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -73,7 +74,7 @@ class Guarded:
 
     def __init__(self, command: Sequence[str], grace: float) -> None:
         self._command, self._grace = command, grace
-        self._begun, self._ended = threading.Event(), threading.Event()
+        self._begun = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._group = 0 if not sys.stdin.isatty() else None  # at a terminal it stays where Ctrl-C and reading work
 
@@ -86,15 +87,16 @@ class Guarded:
                 code = self._process.wait()
         finally:
             self._begun.set()
-            self._ended.set()
         return code if code >= 0 else 128 - code
 
     def stop(self) -> None:
-        """Stop it, for the lock is lost: politely, and then for good."""
+        """Stop it and what it began, for the lock is lost: politely, and what is left then for good."""
         self._begun.wait()
         self._send(signal.SIGTERM)
-        if not self._ended.wait(self._grace):
-            self._send(signal.SIGKILL)
+        until = time.monotonic() + self._grace
+        while self._send(0) and time.monotonic() < until:
+            time.sleep(LOOK_SECONDS)
+        self._send(signal.SIGKILL)
 
     @contextmanager
     def _passing(self) -> Iterator[None]:
@@ -106,11 +108,17 @@ class Guarded:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _send(self, number: int) -> None:
+    def _send(self, number: int) -> bool:
+        """Send a signal (0 only looks), and tell whether anybody was there."""
         if self._process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            if self._group is None:
-                self._process.send_signal(number)
-            else:
+            return False
+        try:
+            if self._group is not None:
                 os.killpg(self._process.pid, number)
+            elif self._process.poll() is None:
+                os.kill(self._process.pid, number)
+            else:
+                return False
+        except ProcessLookupError:
+            return False
+        return True
