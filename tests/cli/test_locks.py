@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -92,6 +93,14 @@ class Once:
         return self.status
 
 
+def ends(pid, seconds=10):
+    """Whether a process that was told to end does."""
+    until = time.monotonic() + seconds
+    while runs(pid) and time.monotonic() < until:
+        pass
+    return not runs(pid)
+
+
 def runs(pid):
     """Whether a process is there, and is not only waiting to be buried."""
     try:
@@ -130,5 +139,5 @@ signal.sigwait([signal.SIGUSR1])
         program,
     ]
     assert "is lost" in steadhold(*words, code=10).stderr
-    assert not runs(int(begun.read_text()))
+    assert ends(int(begun.read_text()))
     assert server.asked == ["POST /v1/locks/a/acquire", "POST /v1/locks/a/renew"]
