@@ -138,6 +138,8 @@ def _shortest(route):
     bodies = {
         "/v1/keys": b'{"subject":"a","kind":"service","scopes":["state:read"]}',
         "/v1/jobs:batch": b'{"items":[{"type":"t"}]}',
+        "/v1/approvals": b'{"artifact":{"reference":"r","version":"1","hash":"sha256:%s"},"action":"a","title":"t",'
+        b'"expires_in_seconds":60}' % (b"0" * 64),
         "/v1/jobs/{id:uuid}/signal": b'{"name":"go"}',
     }
     return bodies.get(route.path, b"{}")
