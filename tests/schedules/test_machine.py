@@ -215,13 +215,13 @@ class Instants(RuleBasedStateMachine):
         assert waiting == live, "a job waits that no run is waiting for"
 
 
-def checked(place, examples, steps):
-    run_state_machine_as_test(
-        type("Bound", (Instants,), {"place": staticmethod(place)}),
-        settings=settings(
-            max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
-    )
+def bound(place):
+    return type("Bound", (Instants,), {"place": staticmethod(place)})
+
+
+def bounds(examples, steps):
+    quiet = list(HealthCheck)
+    return settings(max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=quiet)
 
 
 def test_through_the_plans(conn, database, clock):
@@ -233,7 +233,7 @@ def test_through_the_plans(conn, database, clock):
         conn.execute("select set_config('steadhold.workspace', %s, false)", (workspace,))
         return conn, workspace, Plans(conn, workspace), clock
 
-    checked(place, 25, 20)
+    run_state_machine_as_test(bound(place), settings=bounds(25, 20))
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +260,7 @@ def test_through_a_server(site):
             return conn, made.workspace, Http(clients[-1]), clock
 
         try:
-            checked(place, 6, 12)
+            run_state_machine_as_test(bound(place), settings=bounds(6, 12))
         finally:
             clock.reset()
             for client in clients:

@@ -190,34 +190,23 @@ def _skips(spec: Spec, reason: Reason, after: datetime, until: datetime) -> Iter
         return
     first, last = specs.next_after(spec, after), specs.previous(spec, until + TICK)
     if first is not None and last is not None and first.at <= until:
-        yield Skip(reason, Span(first.at, last.at, specs.counted(spec, after, until)), local_of(first))
-
-
-def local_of(instant: Instant) -> str:
-    """What the clock on the wall says at an instant, with its offset from UTC."""
-    return instant.local.isoformat(timespec="seconds")
+        yield Skip(reason, Span(first.at, last.at, specs.counted(spec, after, until)), specs.local_of(first))
 
 
 def fresh(spec: Spec, instant: Instant, since: datetime) -> Fresh:
     """An instant of a spec, with the window that it answers for."""
-    return Fresh(instant.at, local_of(instant), window_start(spec, instant.at, since))
+    return Fresh(instant.at, specs.local_of(instant), specs.window_start(spec, instant.at, since))
 
 
 def manual(spec: Spec, now: datetime, since: datetime) -> Fresh:
     """A run that somebody asks for now; it answers for the time since the last instant."""
     zone = specs.next_after(spec, now) or specs.previous(spec, now)
     local = now.astimezone(zone.local.tzinfo if zone else UTC)
-    return Fresh(now, local.isoformat(timespec="seconds"), window_start(spec, now, since), manual=True)
-
-
-def window_start(spec: Spec, at: datetime, since: datetime) -> datetime:
-    """Where the window of an instant begins: at the instant before it, or where the schedule does."""
-    before = specs.previous(spec, at)
-    return before.at if before is not None else min(spec.starts_at or since, at)
+    return Fresh(now, local.isoformat(timespec="seconds"), specs.window_start(spec, now, since), manual=True)
 
 
 def _covering(spec: Spec, run: Fresh, spans: Sequence[Span], since: datetime) -> Fresh:
-    start = window_start(spec, spans[0].first, since)
+    start = specs.window_start(spec, spans[0].first, since)
     return msgspec.structs.replace(run, window_start=start, covers=tuple(spans))
 
 

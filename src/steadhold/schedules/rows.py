@@ -148,7 +148,7 @@ def rows_of(work: Work, submitted: Sequence[Admission | None]) -> Iterator[Row]:
 
 def _skipped(work: Work, skip: Skip) -> Row:
     span = skip.span
-    start = model.window_start(work.held.spec, span.first, work.held.since)
+    start = specs.window_start(work.held.spec, span.first, work.held.since)
     reason, grows = skip.reason, skip.grows
     return Row(SKIPPED, span.first, span.last, span.count, skip.manual, skip.local, start, (), reason, grows=grows)
 

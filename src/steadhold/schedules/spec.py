@@ -143,6 +143,17 @@ def counted(spec: Spec, after: datetime, until: datetime) -> int:
     return instants.counted(cadence(spec), *bounded(spec, after, until))
 
 
+def local_of(instant: Instant) -> str:
+    """What the clock on the wall says at an instant, with its offset from UTC."""
+    return instant.local.isoformat(timespec="seconds")
+
+
+def window_start(spec: Spec, at: datetime, since: datetime) -> datetime:
+    """Where the window of an instant begins: at the instant before it, or where the schedule does."""
+    before = previous(spec, at)
+    return before.at if before is not None else min(spec.starts_at or since, at)
+
+
 def bounded(spec: Spec, after: datetime, until: datetime) -> tuple[datetime, datetime]:
     """The part of a span that lies between `starts_at` and `ends_at`; an empty one ends where it begins."""
     if spec.starts_at is not None:
