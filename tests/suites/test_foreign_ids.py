@@ -39,10 +39,13 @@ def theirs(running, house):  # noqa: F811
         job = owner.post("/v1/jobs", json={"type": "theirs"}, headers={"idempotency-key": new_id()}).json()["job_id"]
         [held] = owner.post("/v1/jobs:claim", json={"worker": "w", "types": ["theirs"]}).json()["jobs"]
         owner.put(f"/v1/jobs/{job}/checkpoints/s", json={"fence": held["fence"], "result": 1}).raise_for_status()
+        owner.put(f"/v1/schedules/{job}", json=SCHEDULE, headers={"if-none-match": "*"}).raise_for_status()
         made = owner.post(
             "/v1/keys", json={"subject": "a", "kind": "service", "scopes": ["state:read"]},
             headers={"idempotency-key": new_id()},
         ).json()  # fmt: skip
+        lock = {"owner": "a", "ttl_seconds": 3_600}
+        owner.post("/v1/locks/secret/acquire", json=lock).raise_for_status()
         ids = {"name": "secret", "type": "theirs", "id": job, "key_id": made["key_id"], "stage": "s"}
 
         def everything():
@@ -53,7 +56,13 @@ def theirs(running, house):  # noqa: F811
         yield ids, held["fence"], everything
 
 
-MADE_BY_NAME = {"PUT /v1/job-types/{type}", "POST /v1/operations/{id}/abandon"}
+SCHEDULE = {"at": "2999-01-01T00:00:00Z", "target": {"job": {"type": "theirs"}}}
+MADE_BY_NAME = {
+    "PUT /v1/job-types/{type}",
+    "POST /v1/operations/{id}/abandon",
+    "POST /v1/locks/{name}/acquire",
+    "POST /v1/fences/{resource}",
+}
 
 
 def test_another_workspaces_things_are_missing_at_every_door(mine, theirs):
@@ -66,7 +75,11 @@ def test_another_workspaces_things_are_missing_at_every_door(mine, theirs):
         "POST /v1/jobs/{id:uuid}/heartbeat": {"fence": fence},
         "POST /v1/jobs/{id:uuid}/settle": {"fence": fence, "outcome": {"state": "completed", "result": 2}},
         "POST /v1/jobs/{id:uuid}/signal": {"name": "go"},
+        "POST /v1/locks/{name}/renew": {"fence": 1, "ttl_seconds": 3_600},
+        "POST /v1/locks/{name}/release": {"fence": 1},
         "PUT /v1/state/{name:path}": "mine",
+        "PUT /v1/schedules/{id}": SCHEDULE,
+        "POST /v1/schedules/{id}/backfill": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"},
     }
     asked = 0
     for route in ROUTES:
