@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import pytest
@@ -211,3 +212,28 @@ def test_one_batch_of_many(conn, workspace):
     ]  # fmt: skip
     hands = play(conn, Call(lambda: each(plans.SQL.take, items), workspace, "t"))
     assert [(hand[0][0], hand[0][1], hand[0][2]) for hand in hands] == [(n < 2, 1, f"o{n % 2}") for n in range(6)]
+
+
+def test_one_who_waited_for_the_row_has_its_whole_time(database, workspace, clock):
+    """Somebody takes the lock for the first time and rolls back: who waited meanwhile is granted from then on."""
+    with database.enter(workspace) as one, database.enter(workspace) as two, database.connect() as watch:
+        got = []
+
+        def take():
+            with two.transaction():
+                got.append(plans.acquire(two, workspace, "a", "two", 30))
+
+        waiting = threading.Thread(target=take)
+        with one.transaction(force_rollback=True):
+            assert plans.acquire(one, workspace, "a", "one", 30).fence == 1
+            waiting.start()
+            blocked = "select count(*) from pg_stat_activity where %s = any(pg_blocking_pids(pid))"
+            while not watch.execute(blocked, [one.info.backend_pid]).fetchone()[0]:
+                pass
+            clock.move(40)
+        waiting.join()
+        (granted,) = got
+        assert (granted.owner, granted.fence, granted.waited_seconds) == ("two", 1, 0)
+        assert granted.until - granted.server_time >= timedelta(seconds=30)
+        with two.transaction():
+            assert plans.get(two, workspace, "a").until == granted.until

@@ -65,7 +65,7 @@ async def test_capabilities_show_only_what_is_here(ask, app, workspace, database
     assert told["rooms"] == ["access", "approvals", "commits", "jobs", "locks", "operations", "schedules", "state"]
     assert told["waits"] == ["timer", "signal", "job", "approval"]
     common = {"name", "version", "api_versions", "rooms", "limits", "retention", "incarnation"}
-    assert told.keys() == common | {"approval_hashes", "commits", "schedule_targets", "waits", "zone_tables"}
+    assert told.keys() == common | {"approval_hashes", "commits", "fences", "schedule_targets", "waits", "zone_tables"}
     windows = told["retention"].keys() - {"orders", "client_retries_seconds"}
     assert windows == set(rooms.WINDOWS.values()), "each window is kept by a room"
     with database.connect() as conn:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from steadhold.locks.model import Granted, Held, Lock, LockLost, Queued, Released, Renewed
 from steadhold.locks.plans import acquire, get, leave, mark, names, release, renew, require
 
+CAPABILITIES = {"fences": ["lock", "job"]}
+"""What `Fence` may name in this version, as capabilities show it."""
+
 __all__ = [
+    "CAPABILITIES",
     "Granted",
     "Held",
     "Lock",
