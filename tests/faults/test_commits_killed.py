@@ -16,7 +16,7 @@ pytestmark = pytest.mark.journeys
 BEFORE = (
     "received=kill", "tx_begun=kill:1", "operations.claim=kill", "plan.save=kill", "jobs.admission=kill",
     "fences.own=kill", "fences.hold=kill", "locks.release=kill", "jobs.admit=kill",
-    "jobs.hold=kill", "jobs.stage_of=kill", "jobs.complete=kill", "jobs.keep=kill", "jobs.advance=kill",
+    "jobs.hold=kill", "jobs.stage_of=kill", "jobs.finish=kill", "jobs.keep=kill", "jobs.advance=kill",
     "state.hold=kill", "state.let_go=kill", "state.write=kill", "events.record=kill", "fences.drop=kill",
     "plan.keep=kill", "operations.seal=kill", "before_commit=kill:1",
 )  # fmt: skip
