@@ -201,6 +201,10 @@ def owned(scene, n):
     return commits.job.call(scene.workspace, scene.facts[n].id, fence=scene.facts[n].fence)
 
 
+def at_revision(scene, n):
+    return commits.job.call(scene.workspace, scene.facts[n].id, revision=scene.facts[n].revision)
+
+
 def run(require, apply):
     return lambda scene: desk.run(scene.workspace, [r(scene) for r in require], [a(scene) for a in apply])
 
@@ -233,6 +237,11 @@ CROSSING = {
         two_jobs,
         run([lambda s: owned(s, 0)], [lambda s: finish(s, 1)]),
         run([lambda s: owned(s, 1)], [lambda s: finish(s, 0)]),
+    ),
+    "each finishes the job whose revision the other relies on": (
+        two_jobs,
+        run([lambda s: at_revision(s, 0)], [lambda s: finish(s, 1)]),
+        run([lambda s: at_revision(s, 1)], [lambda s: finish(s, 0)]),
     ),
     "each gives back the lock that the other relies on": (
         two_locks,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from steadhold import fences, state
 from steadhold.commits.model import APPLY, Item, Refused, first_stale
+from steadhold.jobs import moving
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.plan import Hands, Plan, Refusal, Step
 from steadhold.kit.ranks import place
@@ -74,7 +75,7 @@ def together(workspace: str, items: Sequence[Item]) -> Plan[list[Any] | Refused]
 
 def _carry(workspace: str, branches: Sequence[Branch]) -> Plan[Refused | None]:
     """Execute what waits, the lowest first, until all have ended or nothing can change the answer any more."""
-    locked = -1
+    locked: set[str] = set()
     while True:
         told = [refused for branch in branches if (refused := branch.refused)]
         waiting = _waiting(branches)
@@ -83,16 +84,29 @@ def _carry(workspace: str, branches: Sequence[Branch]) -> Plan[Refused | None]:
         sql = min(waiting, key=_turn)[1].sql
         if sql.place > GRANTS and (stale := first_stale(told)):
             return stale
-        if sql.place > locked:
-            locked = sql.place
-            yield from _lock(workspace, sql.rank, [step for _, step in waiting if step.sql.place == locked])
+        rows = _rows(sql)
+        if rows and rows not in locked:
+            locked.add(rows)
+            yield from _lock(workspace, rows, [step for _, step in waiting if _rows(step.sql) == rows])
         yield from _execute(sql, [(branch, step) for branch, step in waiting if step.sql is sql])
 
 
-def _turn(waiting: tuple[Branch, Step]) -> tuple[int, bool, tuple[int, int, str]]:
-    """The lock order; where all rows of a rank are locked beforehand, conditions are tested before anything changes."""
+def _turn(waiting: tuple[Branch, Step]) -> tuple[int, int, bool, tuple[int, int, str]]:
+    """The lock order; where all rows of a kind are locked at once, conditions are tested before anything changes."""
     branch, step = waiting
-    return step.sql.place, step.sql.rank in LOCKS and branch.item.list == APPLY, step.sql.order
+    sql, rows = step.sql, _rows(step.sql)
+    if rows:
+        return sql.place, FIRST[rows], branch.item.list == APPLY, sql.order
+    return sql.place, sql.order[1], False, sql.order
+
+
+def _rows(sql: Sql) -> str:
+    """Which rows a statement locks, of those that several statements of one rank may come to; "" for others."""
+    if sql.rank == "grants" and "subject" in sql.by:
+        return "grants"
+    if sql.rank == "jobs" and sql.by == ("id",):
+        return "jobs"
+    return "names" if sql.name in STATE else ""
 
 
 def _waiting(branches: Sequence[Branch]) -> list[tuple[Branch, Step]]:
@@ -115,23 +129,25 @@ def _execute(sql: Sql, group: Sequence[tuple[Branch, Step]]) -> Plan[None]:
         at += count
 
 
-def _lock(workspace: str, rank: str, steps: Sequence[Step]) -> Plan[None]:
-    """Lock all rows of a rank at once, where different statements would each lock some."""
-    if rank in LOCKS and len({step.sql.name for step in steps}) > 1:
-        yield from LOCKS[rank](workspace, steps)
+def _lock(workspace: str, rows: str, steps: Sequence[Step]) -> Plan[None]:
+    """Lock all rows of a kind at once, where different statements would each lock some."""
+    if len({step.sql.name for step in steps}) > 1:
+        yield from LOCKS[rows](workspace, steps)
 
 
 def _lock_grants(workspace: str, steps: Sequence[Step]) -> Plan[None]:
-    refs = {
-        item["subject"]: item.get("fence") or 1 for step in steps if "subject" in step.sql.by for item in step.items
-    }
+    refs = {item["subject"]: item.get("fence") or 1 for step in steps for item in step.items}
     yield from fences.owned(workspace, [FenceRef(subject, fence) for subject, fence in sorted(refs.items())])
+
+
+def _lock_jobs(workspace: str, steps: Sequence[Step]) -> Plan[None]:
+    yield from moving.hold(workspace, [item["id"] for step in steps for item in step.items])
 
 
 def _lock_names(workspace: str, steps: Sequence[Step]) -> Plan[None]:
     names: dict[str, bool] = {}
     for step in steps:
-        for item in step.items if step.sql.name in STATE else ():
+        for item in step.items:
             names[item["name"]] = names.get(item["name"], False) or step.sql.name == "state.write"
     yield from state.hold(workspace, names)
 
@@ -139,6 +155,14 @@ def _lock_names(workspace: str, steps: Sequence[Step]) -> Plan[None]:
 STATE: Final = frozenset({"state.hold", "state.write"})
 LOCKS: Final[Mapping[str, Callable[[str, Sequence[Step]], Plan[None]]]] = {
     "grants": _lock_grants,
+    "jobs": _lock_jobs,
     "names": _lock_names,
 }
-"""The ranks in which one commit may come by several statements to the same rows."""
+"""The rows that one commit may come to by several statements of one rank."""
+
+FIRST: Final[Mapping[str, int]] = {
+    "grants": 0,
+    "jobs": min(moving.SQL.finish.order, moving.SQL.hold.order)[1],
+    "names": 0,
+}
+"""Where among the statements of its rank the first of them stands."""
