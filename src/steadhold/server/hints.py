@@ -14,6 +14,7 @@ import asyncpg
 
 from steadhold.db.pool import Pool
 from steadhold.jobs import hints
+from steadhold.play.single import translated
 from steadhold.web.hub import Hub, Key
 
 CHANNEL: Final = "steadhold_topics"
@@ -42,9 +43,12 @@ class Hints:
         self._some.clear()
         told, self._pending = self._pending, {}
         if told and not self._stopping:
-            async with self._pool.connection() as conn:
-                for channel, payloads in _by_channel(told).items():
-                    await conn.execute(hints.TELL, channel, payloads)
+            try:
+                async with self._pool.connection() as conn:
+                    for channel, payloads in _by_channel(told).items():
+                        await conn.execute(hints.TELL, channel, payloads)
+            except Exception as error:  # a database that is gone is known trouble, in whatever words the driver has it
+                raise translated(error) from error
 
     async def hear(self) -> None:
         """Listen until the connection ends, or the server stops."""
