@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from steadhold.kit.ids import new_id
+from steadhold.kit.page import write_cursor
 from tests.approvals.house import named
 from tests.approvals.people import HOUR, NOBODY, ONE, TWO
 
@@ -194,3 +195,5 @@ async def test_lists_page_and_filter(house):
     (approved,) = (await agent("GET", "/v1/approvals?state=approved")).json["items"]
     assert (approved["approval_id"], len(approved["votes"])) == (ids[1], 1)
     assert problem(await agent("GET", "/v1/approvals?state=unused")) == (400, "bad_query")
+    odd = write_cursor("approvals", "none of ours")
+    assert problem(await agent("GET", f"/v1/approvals?cursor={odd}")) == (400, "bad_cursor")

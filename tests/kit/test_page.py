@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steadhold.kit.ids import UUID
 from steadhold.kit.page import CursorFault, page, read_cursor, write_cursor
 
-KEYS = st.lists(st.text(st.characters(codec="utf-8")) | st.integers(-(2**63), 2**63 - 1), max_size=4).map(tuple)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+KEYS = st.lists(TEXTS | st.integers(-(2**63), 2**63 - 1), max_size=4).map(tuple)
 
 
 @given(KEYS)
@@ -33,6 +35,19 @@ def test_what_is_no_cursor_is_a_fault(cursor):
     fault = read_cursor("state", cursor, str)
     assert isinstance(fault, CursorFault)
     assert "next_cursor" in fault.why
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("\0", str), (2**63, int), (-(2**63) - 1, int), ("x", UUID), (1, UUID), ("\0", object)],
+)
+def test_what_the_database_could_not_hold_is_a_fault(key, kind):
+    assert isinstance(read_cursor("state", write_cursor("state", key), kind), CursorFault)
+
+
+def test_a_pattern_is_the_kind_of_what_it_fits():
+    id = "0198f000-0000-7000-8000-000000000000"
+    assert read_cursor("jobs", write_cursor("jobs", id), UUID) == (id,)
 
 
 def test_a_cursor_of_another_list_is_a_fault():

@@ -34,8 +34,9 @@ class Door:
 
     def events(self, name="a"):
         found = self.conn.execute(
-            "select aggregate_revision, type, data from steadhold.events where aggregate_id = %s order by 1",
-            [f"lock:{name}"],
+            "select aggregate_revision, type, data from steadhold.events where workspace = %s and aggregate_id = %s"
+            " order by 1",
+            [self.workspace, f"lock:{name}"],
         )
         return [(revision, type, msgspec.json.decode(data)["fence"]) for revision, type, data in found]
 

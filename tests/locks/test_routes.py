@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from steadhold.kit.ids import new_id
+from steadhold.kit.page import write_cursor
 from steadhold.locks.model import Granted
 
 
@@ -37,6 +38,35 @@ async def test_the_same_key_takes_it_once(house):
     assert (await house.acquire("a")).json["fence"] == 2
 
 
+async def test_the_same_key_many_times_at_once_is_one_grant(house):
+    """As when a network delivers a request twice: each copy is answered, and all hold the same."""
+    key = new_id()
+    copies = [house.asking("a", "me", wait=n % 2, key=key, server=n % 3 % 2) for n in range(12)]
+    got = [await copy.answer() for copy in copies]
+    assert {(each.status, each.json["fence"]) for each in got} == {(200, 1)}
+
+
+async def test_the_key_of_another_owner_is_refused(house):
+    key = new_id()
+    await house.acquire("a", "me", key=key)
+    taken = await house.acquire("a", "you", key=key)
+    assert (taken.status, taken.code) == (422, "operation_mismatch")
+    assert (await house.acquire("a", "me", key=key)).json["fence"] == 1
+    assert (await house.acquire("b", "you", key=key)).status == 200
+    await house.release("a", 1)
+    assert (await house.acquire("a", "you", key=key)).code == "lock_lost"
+
+
+async def test_what_nobody_can_ask_again_is_not_remembered(house, database):
+    got = await house.client("POST", "/v1/locks/a/acquire", b'{"owner":"me","ttl_seconds":30}')
+    assert (got.status, got.json["fence"]) == (200, 1)
+    await house.release("a", 1)
+    await house.acquire("a")
+    with database.connect() as conn:
+        kept = conn.execute("select fence from steadhold.lock_tickets where workspace = %s", [house.workspace])
+        assert kept.fetchall() == [(2,)]
+
+
 async def test_reading_and_watching(house):
     assert (await house("GET", "/v1/locks/a")).status == 404
     watcher = asyncio.ensure_future(house("GET", "/v1/locks/a?wait_seconds=30"))
@@ -65,6 +95,13 @@ async def test_the_list_has_pages_and_shows_no_more_than_the_key_may(house):
     assert (await house.acquire("a.1")).code == "missing_scope"
     assert (await house.acquire("b")).code == "lock_held"
     assert (await house("POST", "/v1/fences/a.1", {"fence": 1})).code == "missing_scope"
+
+
+@pytest.mark.parametrize(
+    "query", ["prefix=%00", "prefix=a/b", "prefix=%C3%BC", f"cursor={write_cursor('locks', chr(0))}"]
+)
+async def test_what_no_list_is_asked(house, query):
+    assert (await house("GET", f"/v1/locks?{query}")).status == 400
 
 
 async def test_who_may_only_read_takes_nothing(house):

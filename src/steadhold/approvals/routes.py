@@ -17,6 +17,7 @@ from steadhold.approvals.outcomes import (
     VoteOutcome,
     WithdrawOutcome,
 )
+from steadhold.kit import ids
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import page
 from steadhold.kit.plan import Call, Refusal
@@ -138,7 +139,7 @@ def _revision_of(outcome: Approval | Missing) -> int | None:
 
 def listing(ask: Request) -> Ask[list[Approval]]:
     """Approvals, the newest first."""
-    most, before = query.limit(ask), query.cursor(ask, "approvals", str)
+    most, before = query.limit(ask), query.cursor(ask, "approvals", ids.UUID)
     state: Any = query.one_of(ask, "state", *STATES)
     wanted: State | None = state
 

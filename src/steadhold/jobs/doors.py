@@ -13,7 +13,7 @@ from steadhold.jobs import admission, answers, gives, model, outcomes, reading, 
 from steadhold.jobs.admission import Configured, NothingAdmitted, SubmitOutcome
 from steadhold.jobs.model import Concurrency, Configuration, Retry, Submission
 from steadhold.kit import fields, limits
-from steadhold.kit.ids import uuid7, uuid7_ms
+from steadhold.kit.ids import UUID, uuid7, uuid7_ms
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page
 from steadhold.kit.plan import Refusal
@@ -122,7 +122,7 @@ def _revision_of(outcome: reading.View | Missing) -> int | None:
 
 def listing(ask: Request) -> Ask[Page[reading.View]]:
     """Jobs, the newest first."""
-    before = query.cursor(ask, "jobs", str)
+    before = query.cursor(ask, "jobs", UUID)
     which = _filter({name: ask.query[name] for name in FILTERS if name in ask.query})
     call = reading.jobs.call(ask.workspace, which, before[0] if before else None, query.limit(ask))
     return Ask(call, lambda found: reply.listing(ask, found, answers.job))

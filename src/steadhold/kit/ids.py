@@ -21,6 +21,7 @@ UUID_PATTERN: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 """A UUID as addresses have it: one spelling, so that no two addresses name one thing."""
 
 _ID = re.compile(ID_PATTERN)
+UUID: Final = re.compile(UUID_PATTERN)
 
 
 def whole(pattern: str) -> str:

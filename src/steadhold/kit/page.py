@@ -7,6 +7,7 @@ decided anew for each page.
 from __future__ import annotations
 
 import binascii
+import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from steadhold.kit.limits import CURSOR_CHARS_MAX
 
 T = TypeVar("T")
 Key: TypeAlias = str | int | None
+Kind: TypeAlias = type | re.Pattern[str]
 
 _CHECK_BYTES = 4
 _KEYS = json.Decoder(list[Key])
@@ -53,8 +55,11 @@ def write_cursor(of: str, *key: Key) -> str:
     return urlsafe_b64encode(_check(text) + text).decode().rstrip("=")
 
 
-def read_cursor(of: str, cursor: str, *kinds: type) -> tuple[Key, ...] | CursorFault:
-    """The key that a cursor of the list ``of`` holds, a value of each kind (a nullable one: ``object``)."""
+def read_cursor(of: str, cursor: str, *kinds: Kind) -> tuple[Key, ...] | CursorFault:
+    """The key that a cursor of the list ``of`` holds, a value of each kind (a nullable one: ``object``).
+
+    A pattern is the kind of the texts that it fits. What PostgreSQL could not hold is a fault.
+    """
     fault = CursorFault("This is no cursor of this list; take next_cursor of the page before, or leave it out.")
     if (text := _opened(cursor)) is None:
         return fault
@@ -62,9 +67,17 @@ def read_cursor(of: str, cursor: str, *kinds: type) -> tuple[Key, ...] | CursorF
         name, *key = _KEYS.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError):
         return fault
-    if name != of or len(key) != len(kinds) or not all(map(isinstance, key, kinds)):
+    if name != of or len(key) != len(kinds) or not all(map(_is, key, kinds)):
         return fault
     return tuple(key)
+
+
+def _is(value: Key, kind: Kind) -> bool:
+    if isinstance(kind, re.Pattern):
+        return isinstance(value, str) and kind.fullmatch(value) is not None
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return False
+    return isinstance(value, kind) and not (isinstance(value, str) and "\0" in value)
 
 
 def _opened(cursor: str) -> bytes | None:

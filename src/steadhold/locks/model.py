@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from steadhold.kit.plan import Refusal
+from steadhold.operations import OperationMismatch
 
 MOVES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
     "held": frozenset({"released", "expired"}),
@@ -111,8 +112,9 @@ class Lapsed:
     """The clock has ended the grant, and nobody has written that down: do so, and ask again."""
 
 
-Verdict: TypeAlias = Granted | Held | LockLost | Lapsed
-AcquireOutcome: TypeAlias = Granted | Held | Queued | LockLost
+Clear: TypeAlias = Granted | Held | LockLost | OperationMismatch
+Verdict: TypeAlias = Clear | Lapsed
+AcquireOutcome: TypeAlias = Clear | Queued
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +155,14 @@ def name_of(subject: str) -> str:
     return subject.partition(":")[2]
 
 
-def judge(name: str, owner: str, seen: Seen) -> Verdict | None:
+def judge(name: str, owner: str, operation_id: str | None, seen: Seen) -> Verdict | None:
     """Say what a try came to. None: the lock changed hands meanwhile, so look again."""
     if seen.won:
         return granted(name, owner, seen)
     if seen.used or seen.last:
-        return granted(name, seen.holder or owner, seen) if seen.last and seen.held else LockLost(name)
+        if not (seen.last and seen.held):
+            return LockLost(name)
+        return granted(name, owner, seen) if seen.holder == owner else OperationMismatch(operation_id or "")
     if seen.until is not None and seen.held:
         return Held(name, seen.holder, (seen.until - seen.now).total_seconds())
     if seen.behind:

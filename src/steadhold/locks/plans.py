@@ -20,6 +20,7 @@ from steadhold.kit.sql import load
 from steadhold.locks.model import (
     KIND,
     AcquireOutcome,
+    Clear,
     Granted,
     Held,
     Lapsed,
@@ -61,9 +62,9 @@ def acquire(
 ) -> Plan[AcquireOutcome]:
     """Take a lock for `ttl_seconds`, unless somebody holds it or waits for it longer.
 
-    Asked again under the same operation it is the same grant while that is current, and `LockLost` ever after. A
-    `request` that `waits` goes on asking, and stands in line: `Queued`, until it is granted, or says by `leave` that it
-    is over.
+    Asked again under the same operation it is the same grant while that is current, and `LockLost` ever after; another
+    owner's grant is an `OperationMismatch`. A `request` that `waits` goes on asking, and stands in line: `Queued`,
+    until it is granted, or says by `leave` that it is over.
     """
     asked = {
         "workspace": workspace, "subject": subject_of(name), "owner": owner, "operation": operation_id,
@@ -85,11 +86,11 @@ def acquire(
     return outcome
 
 
-def _tried(name: str, asked: dict[str, Any], happened: list[Entry]) -> Plan[tuple[Granted | Held | LockLost, Seen]]:
+def _tried(name: str, asked: dict[str, Any], happened: list[Entry]) -> Plan[tuple[Clear, Seen]]:
     """Try until it is clear who has the lock; what the clock has ended is written down on the way."""
     while True:
         seen = yield from one(SQL.take, Seen, **asked)
-        verdict = judge(name, asked["owner"], seen)
+        verdict = judge(name, asked["owner"], asked["operation"], seen)
         if isinstance(verdict, Lapsed):
             happened += yield from _expire(asked["workspace"], [asked["subject"]])
         elif verdict is not None:

@@ -6,12 +6,14 @@ import math
 from typing import Any, Final, assert_never
 
 from steadhold.fences import Marked, Outrun
+from steadhold.kit.ids import id_fault
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import page
 from steadhold.kit.plan import Call
 from steadhold.locks import model, plans
 from steadhold.locks.model import Granted, Held, Lock, LockLost, Queued, Released, Renewed
 from steadhold.locks.wire import AcquireBody, FenceBody, GrantReply, LockItem, MarkReply, RenewBody, RenewReply
+from steadhold.operations import OperationMismatch
 from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route, Topic, Wait
 
@@ -41,12 +43,10 @@ def watched(name: str) -> Topic:
 def acquire(ask: Request) -> Ask[model.AcquireOutcome]:
     """Take a lock, or stand in line for it."""
     body, name = decode.body(ask, AcquireBody), ask.params["name"]
-    operation, request, waits = ask.operation or ask.fresh, ask.fresh, body.wait_seconds > 0
-    call = plans.acquire.call(
-        ask.workspace, name, body.owner, body.ttl_seconds, operation, request=request, waits=waits
-    )  # fmt: skip
-    if not waits:
-        return Ask(call, _acquired, touches=(watched(name),))
+    asked, request, touches = (ask.workspace, name, body.owner, body.ttl_seconds), ask.fresh, (watched(name),)
+    if not body.wait_seconds:
+        return Ask(plans.acquire.call(*asked, ask.operation, request=request), _acquired, touches=touches)
+    operation = ask.operation or request  # a place in line has a name, though nobody may ask for it again
 
     def undo(outcome: model.AcquireOutcome) -> Call[Any] | None:
         if not isinstance(outcome, Granted):
@@ -55,7 +55,8 @@ def acquire(ask: Request) -> Ask[model.AcquireOutcome]:
 
     leave = plans.leave.call(ask.workspace, name, operation, request)
     wait: Wait[model.AcquireOutcome] = Wait(body.wait_seconds, free(name), _settled, (line(name),), leave=leave)
-    return Ask(call, _acquired, wait, touches=(watched(name),), undo=undo)
+    call = plans.acquire.call(*asked, operation, request=request, waits=True)
+    return Ask(call, _acquired, wait, touches=touches, undo=undo)
 
 
 def _settled(outcome: model.AcquireOutcome) -> bool:
@@ -80,6 +81,10 @@ def _acquired(outcome: model.AcquireOutcome) -> Answer:
             return _held(outcome)
         case LockLost():
             return Problem("lock_lost", LOST)
+        case OperationMismatch():
+            return Problem(
+                "operation_mismatch", "Another owner took the lock under this operation id; choose a new one."
+            )
         case _:
             assert_never(outcome)
 
@@ -146,6 +151,8 @@ def _revision_of(outcome: Lock | Missing) -> int | None:
 def listing(ask: Request) -> Ask[list[Lock]]:
     """List the locks whose names begin with a prefix."""
     most, prefix = query.limit(ask), query.text(ask, "prefix") or ""
+    if prefix and (fault := id_fault(prefix)):
+        problem.stop("bad_query", f"prefix is the beginning of an Id. {fault}", parameter="prefix")
     after = query.cursor(ask, "locks", str)
 
     def render(found: list[Lock]) -> Answer:
@@ -191,7 +198,8 @@ def _post(
 
 
 ROUTES: Final = (
-    _post("/v1/locks/{name}/acquire", acquire, "Take a lock", AcquireBody, GrantReply, ("lock_held", "lock_lost")),
+    _post("/v1/locks/{name}/acquire", acquire, "Take a lock", AcquireBody, GrantReply,
+          ("lock_held", "lock_lost", "operation_mismatch")),
     _post("/v1/locks/{name}/renew", renew, "Hold a lock for longer", RenewBody, RenewReply, ("lock_lost",)),
     _post("/v1/locks/{name}/release", release, "Give a lock back", FenceBody, None, ("lock_lost",), status=204),
     _post("/v1/fences/{resource}", mark, "Raise the highest fence that a resource has seen", FenceBody, MarkReply,

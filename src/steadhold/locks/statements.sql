@@ -166,12 +166,17 @@ where t.workspace = :workspace::text and t.operation = any(:operation::text[]) a
 
 -- name: answer
 -- rank: grants by operation
--- A grant is asked for again: from now on it is this request's to give back. None: it was given back.
-update steadhold.lock_tickets t set request = i.request
-from unnest(:operation::text[], :subject::text[], :request::text[]) with ordinality as i(operation, subject, request, n)
-where t.workspace = :workspace::text and t.operation = any(:operation::text[]) and t.operation = i.operation
-  and t.subject = i.subject and t.request is not null
-returning i.n
+-- A grant is asked for again: from now on it is the last request's to give back. None: it was given back.
+with i as materialized (
+  select * from unnest(:operation::text[], :subject::text[], :request::text[]) with ordinality as i(operation, subject, request, n)
+), told as (
+  update steadhold.lock_tickets t set request = last.request
+  from (select distinct on (operation, subject) * from i order by operation, subject, n desc) last
+  where t.workspace = :workspace::text and t.operation = any(:operation::text[]) and t.operation = last.operation
+    and t.subject = last.subject and t.request is not null
+  returning t.operation, t.subject
+)
+select i.n from i join told on told.operation = i.operation and told.subject = i.subject
 
 -- name: disown
 -- rank: grants by operation

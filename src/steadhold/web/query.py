@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from steadhold.kit import limits, paths
-from steadhold.kit.page import CursorFault, read_cursor
+from steadhold.kit.page import CursorFault, Kind, read_cursor
 from steadhold.web.ask import Problem, Request, Stop
 from steadhold.web.problem import MISSING, stop
 
@@ -20,12 +20,12 @@ def limit(ask: Request) -> int:
     return limits.PAGE_ITEMS_DEFAULT if found is None else found
 
 
-def cursor(ask: Request, of: str, *types: type) -> tuple[Any, ...] | None:
+def cursor(ask: Request, of: str, *kinds: Kind) -> tuple[Any, ...] | None:
     """Where a page begins, or None for the first one."""
     text_ = ask.query.get("cursor")
     if text_ is None:
         return None
-    found = read_cursor(of, text_, *types)
+    found = read_cursor(of, text_, *kinds)
     if isinstance(found, CursorFault):
         stop("bad_cursor", found.why, parameter="cursor")
     return found

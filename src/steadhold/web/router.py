@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from steadhold.kit import paths
-from steadhold.kit.ids import UUID_PATTERN, is_id
+from steadhold.kit.ids import UUID, is_id
 from steadhold.web.ask import Route
 
 Doors: TypeAlias = Mapping[str, Route]
 """The routes of one address, by method."""
 
 PARAM: Final = re.compile(r"\{(\w+)(?::(uuid|path))?\}")
-FITS: Final[dict[str, Callable[[str], object]]] = {"id": is_id, "uuid": re.compile(UUID_PATTERN).fullmatch}
+FITS: Final[dict[str, Callable[[str], object]]] = {"id": is_id, "uuid": UUID.fullmatch}
 """Whether a segment is what a parameter of this kind takes."""
 REMEMBERED_MAX: Final = 4_096
 REMEMBERED_BYTES_MAX: Final = 256
