@@ -17,6 +17,9 @@ RENEWALS: Final = 3
 """A lock is renewed when this part of its time is over; so two renewals may fail before it is lost."""
 
 PAUSE_SECONDS_MIN: Final = 0.05
+TRY_SECONDS_MAX: Final = 10.0
+"""For how long one renewal, or the release, is tried at most: so long the end of a block may have to wait for it."""
+
 SAID_LOST: Final = "the server says that it has ended"
 OVER: Final = "its time is over, and no renewal came through"
 
@@ -55,8 +58,14 @@ class _Base:
         return max(PAUSE_SECONDS_MIN, renewed_at + self.lock.ttl_seconds / RENEWALS - CLOCK())
 
     def _try_seconds(self) -> float:
-        """For how long one renewal is tried."""
-        return min(self.lock.ttl_seconds / RENEWALS, max(0.0, self.lock.remaining_seconds))
+        """For how long one request about it is tried."""
+        return min(self.lock.ttl_seconds / RENEWALS, self.lock.remaining_seconds, TRY_SECONDS_MAX)
+
+    def _let_go(self) -> Script[Any]:
+        """Hold it no longer; what tells the server so. If that fails, it ends by itself."""
+        seconds = self._try_seconds()
+        self.lock.ended = "it was released"
+        return self._release(self.lock.fence, seconds)
 
     def _lose(self, why: str) -> None:
         """Say that the lock is lost, once."""
@@ -83,9 +92,8 @@ class Holding(_Base):
             thread.join()
         lost = not self.lock.held
         if not lost:
-            self.lock.ended = "it was released"
-            with contextlib.suppress(SteadholdError):  # it ends by itself
-                self._client.play(self._release(self.lock.fence, self.lock.ttl_seconds / RENEWALS))
+            with contextlib.suppress(SteadholdError):
+                self._client.play(self._let_go())
         elif kind is None:
             raise self.lock.lost()
 
@@ -103,7 +111,7 @@ class Holding(_Base):
 
     def _keep(self) -> None:
         """Renew while the lock is held; what is lost once is lost, whatever a late answer says."""
-        client = self._client.twin(timeout=max(1.0, self.lock.ttl_seconds / RENEWALS))
+        client = self._client.twin(timeout=max(1.0, self._try_seconds()))
         renewed_at = CLOCK()
         try:
             while not self._done.wait(min(self._next(renewed_at), self.lock.remaining_seconds)) and self.lock.held:
@@ -143,9 +151,8 @@ class AsyncHolding(_Base):
             raise self.lock.lost() from None
         await asyncio.gather(self._keeper, return_exceptions=True)
         if self.lock.held:
-            self.lock.ended = "it was released"
-            with contextlib.suppress(SteadholdError):  # it ends by itself
-                await self._client.play(self._release(self.lock.fence, self.lock.ttl_seconds / RENEWALS))
+            with contextlib.suppress(SteadholdError):
+                await self._client.play(self._let_go())
         elif kind is None:
             raise self.lock.lost()
 
@@ -154,18 +161,22 @@ class AsyncHolding(_Base):
         return asyncio.get_running_loop().time() + self.lock.remaining_seconds
 
     async def _keep(self) -> None:
-        renewed_at = CLOCK()
-        while True:
-            await asyncio.sleep(self._next(renewed_at))
+        """Renew while the lock is held; what is lost once is lost, whatever a late answer says."""
+        renewed_at, why = CLOCK(), OVER
+        while self.lock.held:
+            await asyncio.sleep(min(self._next(renewed_at), self.lock.remaining_seconds))
             asked, seconds = CLOCK(), self._try_seconds()
             try:
                 async with asyncio.timeout(seconds):
                     await self._client.play(self._renew(self.lock.fence, seconds))
             except LockLost:
-                self._lose(SAID_LOST)
-                self._limit.reschedule(self._when())
-                return
+                why = SAID_LOST
+                break
             except (SteadholdError, TimeoutError):
                 continue
-            renewed_at, self.lock.relied_until = asked, asked + self.lock.ttl_seconds
-            self._limit.reschedule(self._when())
+            if self.lock.held:
+                renewed_at, self.lock.relied_until = asked, asked + self.lock.ttl_seconds
+                self._limit.reschedule(self._when())
+        if not self._limit.expired():
+            self._limit.reschedule(asyncio.get_running_loop().time())
+        self._lose(why)
