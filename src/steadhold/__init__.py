@@ -13,10 +13,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from steadhold.sdk.client import AsyncClient, Client
     from steadhold.sdk.errors import OutcomeUnknown, Problem, SteadholdError, Unreachable
+    from steadhold.sdk.webhook import NotVerified, Webhook
 
     __version__: str
 
-__all__ = ["AsyncClient", "Client", "OutcomeUnknown", "Problem", "SteadholdError", "Unreachable", "__version__"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "NotVerified",
+    "OutcomeUnknown",
+    "Problem",
+    "SteadholdError",
+    "Unreachable",
+    "Webhook",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from steadhold.sdk.client import AsyncClient, Client
     from steadhold.sdk.errors import OutcomeUnknown, Problem, SteadholdError, Unreachable
+    from steadhold.sdk.webhook import NotVerified, Webhook
 
-__all__ = ["AsyncClient", "Client", "OutcomeUnknown", "Problem", "SteadholdError", "Unreachable"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "NotVerified",
+    "OutcomeUnknown",
+    "Problem",
+    "SteadholdError",
+    "Unreachable",
+    "Webhook",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -17,6 +27,8 @@ def __getattr__(name: str) -> Any:
 
     if name in {"AsyncClient", "Client"}:
         return getattr(import_module("steadhold.sdk.client"), name)
+    if name in {"NotVerified", "Webhook"}:
+        return getattr(import_module("steadhold.sdk.webhook"), name)
     if name in __all__:
         return getattr(import_module("steadhold.sdk.errors"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

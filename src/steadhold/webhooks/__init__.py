@@ -1,0 +1,1 @@
+"""webhooks: at least once, signed, replayable, honest."""

@@ -1,0 +1,68 @@
+"""The guard: what a URL may be, and what the operator may allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from steadhold.webhooks import guard
+
+USUAL = guard.read_rules(())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/a?b=c",
+        "https://example.com",
+        "https://example.com:443/",
+        "https://1.1.1.1/",
+        "https://[2606:4700:4700::1111]/x",
+        "https://xn--bcher-kva.example/",
+    ],
+)
+def test_usual_urls(url):
+    assert guard.url_fault(url, USUAL) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "", "example.com", "ftp://example.com", "file:///etc/passwd", "http://example.com", "https://example.com:8443",
+        "https://", "https:///x", "https://user@example.com", "https://user:word@example.com", "https://:@example.com",
+        "https://example.com/#x", "https://example.com/#", "https://example.com:0/", "https://example.com:99999/",
+        "https://example.com:x/", "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f.1/",
+        "https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://[fe80::1%25eth0]/",
+        "https://exa mple.com/", "https://example.com/\r\nx: y", "https://exämple.com/", "https://example.com\\@1.1.1.1/",
+        "https://%31%32%37.0.0.1/", "https://" + "a" * 2_000 + ".com/",
+    ],
+)  # fmt: skip
+def test_urls_that_are_refused(url):
+    assert guard.url_fault(url, USUAL)
+
+
+def test_the_operator_lets_loopback_in_over_http():
+    rules = guard.read_rules(("http://127.0.0.0/8:*", "http://[::1]:*"))
+    assert guard.url_fault("http://127.0.0.1:5000/hook", rules) is None
+    assert guard.url_fault("http://localhost:5000/hook", rules) is None
+    assert guard.refused("http", 5000, ["127.0.0.1", "::1"], rules) is None
+    assert guard.refused("http", 5000, ["1.1.1.1"], rules) == "1.1.1.1"
+    assert guard.refused("https", 443, ["127.0.0.1"], rules) == "127.0.0.1"
+
+
+def test_the_operator_lets_a_port_in():
+    rules = guard.read_rules(("https://*:8443",))
+    assert guard.url_fault("https://example.com:8443/", rules) is None
+    assert guard.refused("https", 8443, ["10.0.0.1"], rules) == "10.0.0.1"
+    assert guard.url_fault("http://example.com:8443/", rules)
+
+
+def test_a_host_without_an_address_is_not_dialled():
+    assert guard.refused("https", 443, [], USUAL) == "nothing"
+
+
+@pytest.mark.parametrize(
+    "entry", ["*", "https://", "https://example.com", "http://127.0.0.0/33:*", "ftp://*", "https://*:x"]
+)
+def test_an_entry_that_is_none(entry):
+    with pytest.raises(guard.EntryFault):
+        guard.read_rules((entry,))
