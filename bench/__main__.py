@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import jobs, rest, snapshot, stand, state, table, workspaces
+from bench import commits, jobs, locks, rest, schedules, snapshot, stand, state, table, workspaces
+from bench.floors import Raw
 from bench.run import Run
 from steadhold.db.embedded import Embedded
 
@@ -18,30 +22,45 @@ PARTS: dict[str, Callable[[Run, Embedded, Path], Any]] = {
     "state": state.take,
     "workspaces": workspaces.take,
     "jobs": lambda run, postgres, _at: jobs.take(run, postgres),
+    "locks": locks.take,
+    "schedules": schedules.take,
+    "commits": commits.take,
     "rest": lambda run, postgres, _at: rest.take(run, postgres),
     "snapshot": snapshot.take,
 }
 
 
 def main() -> None:
-    """Read what is wanted, and take it."""
+    """Read what is wanted, and take it. A part that breaks is told, and the run goes on with the next."""
     asked = _arguments()
     folder = Path(asked.out)
     folder.mkdir(parents=True, exist_ok=True)
+    broke: list[str] = []
+    until = time.monotonic() + asked.budget * 60
     with stand.home() as at, stand.postgres(at) as postgres:
         for part in asked.only or PARTS:
-            run = Run(part, folder, rounds=asked.rounds, scale=asked.scale, only=asked.system or (), go_on=asked.go_on)
+            run = Run(
+                part, folder, rounds=asked.rounds, scale=asked.scale, only=asked.system or (), go_on=asked.go_on,
+                until=until,
+            )  # fmt: skip
             run.about["versions"]["postgresql"] = postgres.version
-            asyncio.run(PARTS[part](run, postgres, at))
-            write_page(folder)
+            try:
+                asyncio.run(PARTS[part](run, postgres, at))
+            except Exception as error:  # noqa: BLE001 - it is told, and the others' figures are taken all the same
+                broke.append(f"{part} broke: {type(error).__name__}: {error}")
+                print(broke[-1], file=sys.stderr, flush=True)
+            finally:  # whoever stops the run has the page of what was taken
+                print(table.told(write_page(folder), part), flush=True)
+    sys.exit("\n".join(broke) or 0)
 
 
-def write_page(folder: Path) -> None:
-    """Write the page of all parts that there are figures of."""
+def write_page(folder: Path) -> Raw:
+    """Write the page of all parts that there are figures of; the figures."""
     found = {part: json.loads(path.read_text()) for part in PARTS if (path := folder / f"{part}.json").exists()}
     raw = {part: kept["raw"] for part, kept in found.items()}
     abouts = {part: kept["about"] for part, kept in found.items()}
     (folder / "README.md").write_text(table.page(raw, abouts))
+    return raw
 
 
 def _arguments() -> argparse.Namespace:
@@ -49,6 +68,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=list(PARTS), help="a part; may be given again")
     parser.add_argument("--system", action="append", help="one of what a part measures; may be given again")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured [3]")
+    parser.add_argument("--budget", type=float, default=math.inf, help="minutes after which nothing is begun [none]")
     parser.add_argument("--scale", type=float, default=1.0, help="of lengths and numbers [1]")
     parser.add_argument("--go-on", action="store_true", help="keep the rounds that are there, take the others")
     parser.add_argument("--out", default=str(RESULTS), help="a folder for the figures [bench/results]")

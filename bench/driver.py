@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import queue
@@ -26,6 +27,10 @@ select coalesce(sum(n_dead_tup), 0)::bigint as dead_tuples,
   coalesce(sum(n_tup_ins), 0)::bigint as inserts,
   coalesce(sum(n_tup_upd + n_tup_del), 0)::bigint as updates_and_deletes
 from pg_stat_user_tables
+"""
+OTHERS: Final = """
+select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+  and backend_type = 'client backend'
 """
 
 
@@ -78,6 +83,8 @@ def system(name: str, dsn: str, environment: dict[str, str]) -> Iterator[Process
     try:
         yield Process(process)
     finally:
+        if process.stdin is not None:
+            process.stdin.close()  # it ends by that; a worker of its own may take a signal for a wish to drain
         stand.end(process)
 
 
@@ -113,6 +120,10 @@ async def left_behind(dsn: str) -> dict[str, int]:
     """Rows written and dead in a database, once the processes that wrote them have ended and told so."""
     conn = await asyncpg.connect(dsn)
     try:
+        for _ in range(500):
+            if not await conn.fetchval(OTHERS):
+                break
+            await asyncio.sleep(0.01)
         found = dict(await conn.fetchrow(LEFT_BEHIND))
         found["commits"] = await conn.fetchval(
             "select xact_commit from pg_stat_database where datname = current_database()"

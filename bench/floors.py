@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from bench.figures import medians, ratio
 
@@ -35,9 +35,9 @@ def median_of(raw: Raw, part: str, name: str, figure: str) -> float | None:
     return medians(raw.get(part, {}).get(name, ())).get(figure)
 
 
-def floors(raw: Raw) -> list[Floor]:
-    """All floors, in the order of the parts."""
-    return [*_state(raw), *_jobs(raw), *_snapshot(raw), *_rest(raw)]
+def floors(raw: Raw, part: str | None = None) -> list[Floor]:
+    """All floors, in the order of the parts, or those of one part."""
+    return [floor for name, found in OF_PART.items() if part in {None, name} for floor in found(raw)]
 
 
 def best_peer(raw: Raw, figure: str) -> tuple[str, float] | None:
@@ -78,6 +78,36 @@ def _jobs(raw: Raw) -> list[Floor]:
     ]
 
 
+def _locks(raw: Raw) -> list[Floor]:
+    def pairs(name: str) -> float | None:
+        return median_of(raw, "locks", name, "wins_per_second")
+
+    waits = {"wake": "by the same server", "wake_across": "by another server"}
+    return [
+        Floor("locks acquired and released at 64 clients, times etcd", 1.5, ratio(pairs("steadhold"), pairs("etcd"))),
+        *(
+            Floor(
+                f"p99 from a release to who waits, {told}, ms", 20, median_of(raw, "locks", name, "p99_ms"),
+                at_least=False,
+            )
+            for name, told in waits.items()
+        ),
+    ]  # fmt: skip
+
+
+def _schedules(raw: Raw) -> list[Floor]:
+    tick = median_of(raw, "schedules", "tick", "p50_ms")
+    late = median_of(raw, "schedules", "due", "late_max_seconds")
+    seen = median_of(raw, "schedules", "due", "all_seen_seconds")
+    missing = ratio(median_of(raw, "schedules", "due", "jobs"), median_of(raw, "schedules", "due", "due"))
+    return [
+        Floor("a tick beside 100,000 schedules of which none is due, ms", 5, tick, at_least=False),
+        Floor("1,000 schedules due at once: the latest is recorded after, s", 1, late, at_least=False),
+        Floor("the same until all jobs are there to be seen, s", 1, seen, at_least=False),
+        Floor("the same: jobs by schedules", 1, missing),
+    ]
+
+
 def _snapshot(raw: Raw) -> list[Floor]:
     told = {"state": "state", "state_receipts": "state with operation ids", "steadhold": "jobs, worker on PostgreSQL"}
     return [
@@ -94,3 +124,13 @@ def _rest(raw: Raw) -> list[Floor]:
         Floor("steadhold --help, s", 0.3, median_of(raw, "rest", "rest", "help_seconds"), at_least=False),
         Floor("queries per second when idle", 2, median_of(raw, "rest", "rest", "queries_per_second"), at_least=False),
     ]
+
+
+OF_PART: Final[Mapping[str, Callable[[Raw], list[Floor]]]] = {
+    "state": _state,
+    "jobs": _jobs,
+    "locks": _locks,
+    "schedules": _schedules,
+    "snapshot": _snapshot,
+    "rest": _rest,
+}

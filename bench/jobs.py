@@ -22,10 +22,8 @@ DELAYS = 200
 
 async def take(run: Run, postgres: Embedded) -> None:
     """All systems, one after another, as often as the run has rounds."""
-    for round_ in run.rounds():
-        for name in run.systems(SYSTEMS):
-            if not run.has(name, round_):
-                run.keep(name, round_, await tried(name, run, postgres))
+    for name, round_ in run.wanted(SYSTEMS):
+        run.keep(name, round_, await tried(name, run, postgres))
 
 
 async def tried(name: str, run: Run, postgres: Embedded) -> dict[str, Any]:

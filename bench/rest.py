@@ -17,7 +17,7 @@ from bench.run import Run
 from steadhold.db.embedded import Embedded
 
 SETTLE_SECONDS = 5.0
-IDLE_SECONDS = 30.0
+IDLE_SECONDS = 20.0
 HELPS = 9
 ASKED = re.compile(r"LOG: +(?:statement|execute [^:]*): (.*)")
 FRAME = re.compile(r"(?i)\s*(begin|commit|rollback|set|select set_config)\b")
@@ -25,12 +25,11 @@ FRAME = re.compile(r"(?i)\s*(begin|commit|rollback|set|select set_config)\b")
 
 async def take(run: Run, postgres: Embedded) -> None:
     """As often as the run has rounds."""
-    for round_ in run.rounds():
-        if not run.has("rest", round_):
-            dsn = await driver.new_database(postgres.dsn, "rest")
-            with stand.server(dsn) as served:
-                found = await _idle(run, served, postgres, dsn)
-            run.keep("rest", round_, {**found, "help_seconds": help_seconds()})
+    for name, round_ in run.wanted(("rest",)):
+        dsn = await driver.new_database(postgres.dsn, "rest")
+        with stand.server(dsn) as served:
+            found = await _idle(run, served, postgres, dsn)
+        run.keep(name, round_, {**found, "help_seconds": help_seconds()})
 
 
 async def _idle(run: Run, served: stand.Served, postgres: Embedded, dsn: str) -> dict[str, Any]:

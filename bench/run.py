@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,20 @@ from bench import machine, stand
 class Run:
     """The figures of one part, in `folder/part.json`. A round that is there already is not taken again."""
 
-    def __init__(self, part: str, folder: Path, *, rounds: int, scale: float, only: Sequence[str], go_on: bool) -> None:
+    def __init__(
+        self,
+        part: str,
+        folder: Path,
+        *,
+        rounds: int,
+        scale: float,
+        only: Sequence[str],
+        go_on: bool,
+        until: float = math.inf,
+    ) -> None:
+        """`until`: nothing is begun behind this instant of `time.monotonic`."""
         self.part, self.path, self.scale, self.only = part, folder / f"{part}.json", scale, tuple(only)
-        self._rounds = rounds
+        self._rounds, self._until = rounds, until
         kept = json.loads(self.path.read_text()) if go_on and self.path.exists() else {}
         self.raw: dict[str, list[dict[str, Any]]] = kept.get("raw", {})
         self.about = kept.get("about") or {
@@ -29,13 +41,16 @@ class Run:
             "postgres_settings": stand.POSTGRES,
         }
 
-    def rounds(self) -> range:
-        """The rounds of the run."""
-        return range(self._rounds)
+    def wanted(self, all_of_them: Iterable[str], *, rounds: int | None = None) -> Iterator[tuple[str, int]]:
+        """What to measure now, and in which round: round by round what was asked for and is not there yet.
 
-    def systems(self, all_of_them: Iterable[str]) -> list[str]:
-        """Those that were asked for."""
-        return [name for name in all_of_them if not self.only or name in self.only]
+        It ends early where the time is over; then tables hold fewer rounds, and say so.
+        """
+        names = [name for name in all_of_them if not self.only or name in self.only]
+        for round_ in range(self._rounds if rounds is None else min(rounds, self._rounds)):
+            for name in names:
+                if not self.has(name, round_) and time.monotonic() < self._until:
+                    yield name, round_
 
     def scaled(self, number: float, *, least: float) -> int:
         """A number of jobs at this run's scale."""

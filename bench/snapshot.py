@@ -1,9 +1,13 @@
-"""(c) State and jobs again while somebody holds a snapshot open: what nobody can clean away, everybody walks past."""
+"""(c) State and jobs again while somebody holds a snapshot open: what nobody can clean away, everybody walks past.
+
+The bare UPDATE of pgbench under the same snapshot shows what of it is PostgreSQL's own chain of a row's versions, and
+many names instead of one a client what is left where no row is written thousands of times.
+"""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,57 +20,77 @@ from bench.figures import cost, last_seconds
 from bench.jobs import SYSTEMS, opened
 from bench.run import Run
 from bench.state import fresh
+from steadhold.db import binaries
 from steadhold.db.embedded import Embedded
 
-WITHOUT_SECONDS = 20.0
+WITHOUT_SECONDS = 8.0
 HELD_SECONDS = 60.0
 TAIL_SECONDS = 10
 CLIENTS = 64
-OURS = ("state", "state_receipts", "steadhold", "steadhold_http")
+NAMES = 250
+"""Of each client, where they are many."""
+
+STATE = {"state": (1, False), "state_receipts": (1, True), "state_many": (NAMES, False)}
+BARE = {"pgbench": 1, "pgbench_many": NAMES}
+USUAL = ("state", "pgbench", "steadhold", "state_many", "pgbench_many", "state_receipts")
+"""What is taken where nothing else is asked for, a minute each, what has a floor or explains one first."""
 
 
 async def take(run: Run, postgres: Embedded, at: Path) -> None:
-    """Ours in each round, peers in the first."""
-    names = (*OURS, *(name for name in SYSTEMS if name not in OURS))
-    for round_ in run.rounds():
-        for name in run.systems(names):
-            if run.has(name, round_) or (round_ and name not in OURS):
-                continue
-            try:
-                taken = await (_state if name.startswith("state") and name in OURS[:2] else _jobs)(
-                    name, run, postgres, at
-                )
-            except (tools.Absent, Broken) as error:
-                taken = {"absent": str(error)}
-            run.keep(name, round_, taken)
+    """One round: every second of the minute is a figure."""
+    others = [name for name in SYSTEMS if name in run.only]
+    for name, round_ in run.wanted((*USUAL, *(name for name in others if name not in USUAL)), rounds=1):
+        dsn = await driver.new_database(postgres.dsn, f"snapshot_{name}")
+        try:
+            with ExitStack() as stack:
+                figures = await _compared(run, dsn, await _rates(name, dsn, at, stack))
+        except (tools.Absent, Broken) as error:
+            figures = {"absent": str(error)}
+        run.keep(name, round_, figures)
 
 
-async def _state(name: str, run: Run, postgres: Embedded, at: Path) -> dict[str, Any]:
-    dsn = await driver.new_database(postgres.dsn, f"snapshot_{name}")
-    with stand.server(dsn) as served:
-        keys = at / "keys-snapshot"
-        keys.write_text(stand.workspace(served, f"snapshot-{uuid.uuid4().hex[:8]}") + "\n")
-
-        def rates(seconds: float) -> list[float]:
-            receipts = name == "state_receipts"
-            found = load.over_http(served.port, CLIENTS, seconds, fresh(), keys, receipts=receipts, hot=False)
-            return found["wins_each_second"]
-
-        without = rates(run.seconds(WITHOUT_SECONDS))
-        async with held(dsn):
-            under = rates(run.seconds(HELD_SECONDS))
-    return _compared(without, under)
+async def _rates(name: str, dsn: str, at: Path, stack: ExitStack) -> Callable[[float], list[float]]:
+    """What runs for some seconds at full speed and answers its rate of each."""
+    if name in STATE:
+        return _state(*STATE[name], dsn, at, stack)
+    if name in BARE:
+        return await _bare(BARE[name], dsn, at)
+    process = stack.enter_context(opened(name, dsn, stack))
+    process.ask("drain", jobs=0, seconds_max=30)
+    return lambda seconds: process.ask("steady", seconds=seconds)["begun_each_second"]
 
 
-async def _jobs(name: str, run: Run, postgres: Embedded, _at: Path) -> dict[str, Any]:
-    dsn = await driver.new_database(postgres.dsn, f"snapshot_{name}")
-    with ExitStack() as stack:
-        process = stack.enter_context(opened(name, dsn, stack))
-        process.ask("drain", jobs=0, seconds_max=30)
-        without = process.ask("steady", seconds=run.seconds(WITHOUT_SECONDS))["begun_each_second"]
-        async with held(dsn):
-            under = process.ask("steady", seconds=run.seconds(HELD_SECONDS))["begun_each_second"]
-    return _compared(without, under)
+def _state(slots: int, receipts: bool, dsn: str, at: Path, stack: ExitStack) -> Callable[[float], list[float]]:  # noqa: FBT001 - a row of STATE
+    served = stack.enter_context(stand.server(dsn))
+    keys = at / "keys-snapshot"
+    keys.write_text(stand.workspace(served, f"snapshot-{uuid.uuid4().hex[:8]}") + "\n")
+    return lambda seconds: load.over_http(
+        served.port, CLIENTS, seconds, fresh(), keys, receipts=receipts, slots=slots
+    )["wins_each_second"]  # fmt: skip
+
+
+async def _bare(names: int, dsn: str, at: Path) -> Callable[[float], list[float]]:
+    pgbench = binaries.find(None).folder / "pgbench"
+    conn = await asyncpg.connect(dsn)
+    try:
+        await conn.execute(load.TABLE + (load.MORE_NAMES.format(names=names) if names > 1 else ""))
+    finally:
+        await conn.close()
+    return lambda seconds: load.by_pgbench(pgbench, dsn, CLIENTS, seconds, at, names=names)["wins_each_second"]
+
+
+async def _compared(run: Run, dsn: str, rates: Callable[[float], list[float]]) -> dict[str, Any]:
+    without = rates(run.seconds(WITHOUT_SECONDS))
+    async with held(dsn):
+        under = rates(run.seconds(HELD_SECONDS))
+    before, after = last_seconds(without, TAIL_SECONDS), last_seconds(under, TAIL_SECONDS)
+    return {
+        "before_per_second": before,
+        "last_seconds_per_second": after,
+        "cost": cost(before, after),
+        "each_second_without": without,
+        "each_second_held": under,
+    }
 
 
 @asynccontextmanager
@@ -79,14 +103,3 @@ async def held(dsn: str) -> AsyncIterator[None]:
             yield
     finally:
         await conn.close()
-
-
-def _compared(without: list[float], under: list[float]) -> dict[str, Any]:
-    before, after = last_seconds(without, TAIL_SECONDS), last_seconds(under, TAIL_SECONDS)
-    return {
-        "before_per_second": before,
-        "last_seconds_per_second": after,
-        "cost": cost(before, after),
-        "each_second_without": without,
-        "each_second_held": under,
-    }

@@ -1,4 +1,4 @@
-"""What is measured, started for one run and ended with it: PostgreSQL, a steadhold server, etcd."""
+"""What is measured, started for one run and ended with it: PostgreSQL, steadhold servers, etcd, Redis."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +30,6 @@ POSTGRES: Final = {"max_connections": "400", "shared_buffers": "1GB", "max_wal_s
 
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 15.0
-ETCD_CONNECTIONS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ def postgres(at: Path) -> Iterator[Embedded]:
 @contextmanager
 def server(dsn: str) -> Iterator[Served]:
     """`steadhold serve` in a process of its own, on a free port."""
-    key = _steadhold_json("keys", "create", "bench", "--operator", dsn=dsn)["key"] if _migrated(dsn) else ""
+    _steadhold("migrate", dsn=dsn)
+    key = json.loads(_steadhold("keys", "create", f"bench-{uuid.uuid4().hex[:8]}", "--operator", dsn=dsn))["key"]
     command = (sys.executable, "-m", "steadhold", "serve", "--port", "0")
     with _process(command, {"STEADHOLD_DATABASE_URL": dsn}, lines="stderr") as (process, lines):
         yield Served(_url(process, lines), process.pid, key)
@@ -93,6 +94,29 @@ def etcd_version() -> str:
     """As the program says it."""
     told = subprocess.run([str(tools.etcd()), "--version"], capture_output=True, text=True, check=False).stdout
     return told.partition("\n")[0].rpartition(" ")[2]
+
+
+@contextmanager
+def redis(at: Path, *, always: bool) -> Iterator[int]:
+    """A Redis on loopback, as it comes, or keeping each write before it is answered; its port."""
+    program, environment = tools.redis()
+    port = free_port()
+    folder = at / ("redis-always" if always else "redis")
+    folder.mkdir(exist_ok=True)
+    kept = ("--appendonly", "yes", "--appendfsync", "always") if always else ()
+    command = (str(program), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), *kept)
+    with _process(command, environment) as (process, _):
+        _until_listening(process, port)
+        yield port
+
+
+def redis_version() -> str:
+    """As the program says it."""
+    program, environment = tools.redis()
+    done = subprocess.run(
+        [str(program), "--version"], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    return done.stdout.partition("v=")[2].partition(" ")[0]
 
 
 def free_port() -> int:
@@ -129,19 +153,13 @@ def end(process: subprocess.Popen[str]) -> None:
                 stream.close()
 
 
-def _migrated(dsn: str) -> bool:
-    _steadhold("migrate", dsn=dsn)
-    return True
-
-
 def _steadhold(*arguments: str, dsn: str) -> str:
     environment = {**os.environ, "STEADHOLD_DATABASE_URL": dsn}
     command = (sys.executable, "-m", "steadhold", *arguments)
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-
-
-def _steadhold_json(*arguments: str, dsn: str) -> dict[str, str]:
-    return json.loads(_steadhold(*arguments, dsn=dsn))
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"steadhold {arguments[0]}: {done.stderr.strip()[-500:]}")
+    return done.stdout
 
 
 def _url(process: subprocess.Popen[str], lines: Iterator[str]) -> str:
@@ -167,6 +185,15 @@ def _until_healthy(process: subprocess.Popen[str], url: str) -> None:
                 return
         time.sleep(0.05)
     raise RuntimeError(f"etcd was not healthy within {START_SECONDS} seconds")
+
+
+def _until_listening(process: subprocess.Popen[str], port: int) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"nobody listened within {START_SECONDS} seconds")
 
 
 def workspace(served: Served, name: str) -> str:

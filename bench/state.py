@@ -17,9 +17,8 @@ from steadhold.db import binaries
 from steadhold.db.embedded import Embedded
 
 CLIENTS = (1, 64, 256)
-SECONDS = 5.0
+SECONDS = 3.0
 HOT_CLIENTS = 64
-CONNECTIONS_OF_ETCD = 8
 
 
 async def take(run: Run, postgres: Embedded, at: Path) -> None:
@@ -41,10 +40,8 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
 
 
 def _rounds(run: Run, systems: dict[str, Callable[[], dict[str, Any]]]) -> None:
-    for round_ in run.rounds():
-        for name in run.systems(systems):
-            if not run.has(name, round_):
-                run.keep(name, round_, systems[name]())
+    for name, round_ in run.wanted(systems):
+        run.keep(name, round_, systems[name]())
 
 
 def _systems(
@@ -52,15 +49,15 @@ def _systems(
 ) -> dict[str, Callable[[], dict[str, Any]]]:
     seconds = run.seconds(SECONDS)
 
-    def http(clients: int, *, receipts: bool = False, hot: bool = False) -> Callable[[], dict[str, Any]]:
+    def http(clients: int, work: str = "own", *, receipts: bool = False) -> Callable[[], dict[str, Any]]:
         return lambda: with_commits(
             served,
-            lambda: load.over_http(served.port, clients, seconds, fresh(), keys, receipts=receipts, hot=hot),
+            lambda: load.over_http(served.port, clients, seconds, fresh(), keys, work=work, receipts=receipts),
         )
 
-    def in_etcd(clients: int, *, hot: bool = False) -> Callable[[], dict[str, Any]]:
+    def in_etcd(clients: int, work: str = "own") -> Callable[[], dict[str, Any]]:
         assert etcd is not None
-        return lambda: load.on_etcd(etcd, clients, CONNECTIONS_OF_ETCD, seconds, fresh(), hot=hot)
+        return lambda: load.on_etcd(etcd, clients, seconds, fresh(), work=work)
 
     pgbench = binaries.find(None).folder / "pgbench"
     found: dict[str, Callable[[], dict[str, Any]]] = {}
@@ -70,9 +67,9 @@ def _systems(
         if etcd is not None:
             found[f"etcd_{clients}"] = in_etcd(clients)
         found[f"pgbench_{clients}"] = _bare(pgbench, dsn, clients, seconds, at)
-    found[f"steadhold_hot_{HOT_CLIENTS}"] = http(HOT_CLIENTS, hot=True)
+    found[f"steadhold_hot_{HOT_CLIENTS}"] = http(HOT_CLIENTS, "hot")
     if etcd is not None:
-        found[f"etcd_hot_{HOT_CLIENTS}"] = in_etcd(HOT_CLIENTS, hot=True)
+        found[f"etcd_hot_{HOT_CLIENTS}"] = in_etcd(HOT_CLIENTS, "hot")
     return found
 
 

@@ -21,6 +21,24 @@ STATE_SYSTEMS = {
     "etcd": "etcd, gRPC transaction",
     "pgbench": "pgbench, bare UPDATE",
 }
+LOCK_SYSTEMS = {
+    "steadhold": "steadhold, HTTP",
+    "steadhold_receipts": "steadhold, HTTP, operation ids",
+    "etcd": "etcd, gRPC: lease, transaction, revoke",
+    "etcd_session": "etcd under a lease that is kept: transaction, delete",
+    "redis_always": "Redis: SET NX PX and script, appendfsync always",
+    "redis": "Redis: the same as it comes, which may lose what it answered",
+}
+COMMIT_CLIENTS = (1, 64)
+SNAPSHOT_SYSTEMS = {
+    "state": "state, a name a client",
+    "state_receipts": "state with operation ids, a name a client",
+    "state_many": "state, 250 names a client",
+    "pgbench": "pgbench, bare UPDATE, a row a client",
+    "pgbench_many": "pgbench, bare UPDATE, 250 rows a client",
+    "steadhold": "jobs, worker on PostgreSQL",
+    "steadhold_http": "jobs, worker over HTTP",
+}
 JOB_SYSTEMS = ("steadhold", "steadhold_http", *JOB_PEERS)
 
 
@@ -47,10 +65,20 @@ def page(raw: Raw, abouts: Mapping[str, Mapping[str, Any]]) -> str:
         "## One hot name, 64 clients\n\n" + _hot(raw),
         "## 64 clients over 64 workspaces\n\n" + _workspaces(raw),
         "## Jobs whose handler does nothing\n\n" + _jobs(raw),
+        "## Locks, each client its own, 64 clients\n\n" + _locks(raw),
+        "## Who waits for a lock, on an idle machine\n\n" + _wakes(raw),
+        "## Schedules\n\n" + _schedules(raw),
+        "## Four operations in one commit, and in four requests\n\n" + _commits(raw),
         "## While a snapshot is held for 60 s\n\n" + _snapshot(raw),
-        "## Where and when\n\n" + _where(abouts),
+        "## Where and when\n\n" + _where(raw, abouts),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def told(raw: Raw, part: str) -> str:
+    """The floors of one part, for whoever watches the run."""
+    lines = (" | ".join(_floor(each)) for each in floors(raw, part))
+    return "\n".join((f"{part} is done", *lines))
 
 
 def _floor(floor: Floor) -> tuple[str, ...]:
@@ -121,23 +149,91 @@ def _jobs(raw: Raw) -> str:
     return grid(head, rows) + "\n\n" + "\n".join(routes)
 
 
+def _cells(raw: Raw, part: str, name: str, figures: Sequence[str]) -> tuple[str, ...]:
+    return tuple(number(median_of(raw, part, name, figure)) for figure in figures)
+
+
+def _locks(raw: Raw) -> str:
+    figures = ("p50_ms", "p99_ms", "commits_per_second")
+    etcd = median_of(raw, "locks", "etcd", "wins_per_second")
+    rows: list[tuple[str, ...]] = []
+    for name, told in LOCK_SYSTEMS.items():
+        pairs = median_of(raw, "locks", name, "wins_per_second")
+        rows.append((told, number(pairs), number(ratio(pairs, etcd)), *_cells(raw, "locks", name, figures)))
+    table = grid(("system", "pairs/s", "times etcd", "p50 ms", "p99 ms", "commits/s"), rows)
+    return "\n\n".join((table, *_absent(raw, "locks")))
+
+
+def _absent(raw: Raw, part: str) -> list[str]:
+    found = {
+        name: next((run["absent"] for run in runs if "absent" in run), None) for name, runs in raw.get(part, {}).items()
+    }
+    lines = [f"- {name}: not measured ({why})" for name, why in found.items() if why]
+    return ["\n".join(lines)] if lines else []
+
+
+def _wakes(raw: Raw) -> str:
+    figures = ("p50_ms", "p99_ms", "max_ms", "since_sent_p50_ms", "since_sent_p99_ms")
+    names = {"wake": "at the same server", "wake_across": "at another server"}
+    rows = [(told, *_cells(raw, "locks", name, figures)) for name, told in names.items()]
+    return grid(("who waits", "p50 ms", "p99 ms", "longest ms", "since the release was sent: p50 ms", "p99 ms"), rows)
+
+
+def _schedules(raw: Raw) -> str:
+    ticks = [
+        (told, *_cells(raw, "schedules", name, ("p50_ms", "p99_ms", "max_ms")))
+        for name, told in {"tick_none": "no schedule", "tick": "100,000 schedules, none due"}.items()
+    ]
+    due = _cells(
+        raw, "schedules", "due",
+        ("due", "jobs", "late_p50_seconds", "late_p99_seconds", "late_max_seconds", "all_seen_seconds"),
+    )  # fmt: skip
+    return "\n\n".join((
+        grid(("one tick, beside", "p50 ms", "p99 ms", "longest ms"), ticks),
+        grid(("due at one instant", "jobs", "recorded after: p50 s", "p99 s", "latest s", "all seen after s"), [due]),
+    ))  # fmt: skip
+
+
+def _commits(raw: Raw) -> str:
+    rows: list[tuple[str, ...]] = []
+    for clients in COMMIT_CLIENTS:
+        alone = median_of(raw, "commits", f"alone_{clients}", "operations_per_second")
+        for name, told in (("together", "one commit of four"), ("alone", "four requests")):
+            measured = f"{name}_{clients}"
+            rate = median_of(raw, "commits", measured, "operations_per_second")
+            turns = _cells(raw, "commits", measured, ("wins_per_second",))
+            rows.append((
+                str(clients), told, *turns, number(rate), number(ratio(rate, alone)),
+                *_cells(raw, "commits", measured, ("p50_ms", "p99_ms")),
+            ))  # fmt: skip
+    return grid(
+        ("clients", "as", "fours/s", "operations/s", "times four requests", "p50 ms of four", "p99 ms"),
+        rows,
+    )
+
+
 def _snapshot(raw: Raw) -> str:
     figures = ("before_per_second", "last_seconds_per_second", "cost")
     rows = [
-        (name, *(number(median_of(raw, "snapshot", name, figure)) for figure in figures))
-        for name in raw.get("snapshot", {})
+        (SNAPSHOT_SYSTEMS.get(name, name), *_cells(raw, "snapshot", name, figures)) for name in raw.get("snapshot", {})
     ]
     return grid(("what, at full speed", "per second before", "in the last 10 s", "share lost"), rows)
 
 
-def _where(abouts: Mapping[str, Mapping[str, Any]]) -> str:
+def _where(raw: Raw, abouts: Mapping[str, Mapping[str, Any]]) -> str:
     rows = [
         (
             part,
+            _rounds(raw.get(part, {})),
             str(about["commit"]),
             ", ".join(f"{name} {value}" for name, value in about["machine"].items()),
             ", ".join(f"{name} {value}" for name, value in about["versions"].items()),
         )
         for part, about in abouts.items()
     ]
-    return grid(("part", "commit", "machine", "versions"), rows)
+    return grid(("part", "rounds", "commit", "machine", "versions"), rows)
+
+
+def _rounds(measured: Mapping[str, Sequence[object]]) -> str:
+    counts = sorted({len(runs) for runs in measured.values()})
+    return " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "none"

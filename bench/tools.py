@@ -47,12 +47,12 @@ def folder(*parts: str) -> Path:
 
 def load_generator() -> Path:
     """The load generator, compiled where it is older than its source."""
-    source, made = HERE / "load.c", folder() / "load"
-    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+    sources, made = sorted((HERE / "client").glob("*.[ch]")), folder() / "client"
+    if not made.exists() or made.stat().st_mtime < max(source.stat().st_mtime for source in sources):
         compiler = shutil.which("cc") or shutil.which("gcc")
         if compiler is None:
             raise Absent("no C compiler: install gcc and libc6-dev")
-        _run(compiler, "-O2", "-o", str(made), str(source))
+        _run(compiler, "-O2", "-o", str(made), *(str(source) for source in sources if source.suffix == ".c"))
     return made
 
 
@@ -60,16 +60,30 @@ def etcd() -> Path:
     """The etcd server: installed, or Debian's package unpacked into the cache."""
     if installed := shutil.which("etcd"):
         return Path(installed)
-    found = CACHE / "etcd" / "usr" / "bin" / "etcd"
-    if not found.exists():
-        if shutil.which("apt-get") is None:
-            raise Absent("no etcd on the path, and no apt-get to fetch Debian's etcd-server")
-        packages = folder("packages")
-        if os.geteuid() == 0:
-            _run("apt-get", "-qq", "update")
-        _run("apt-get", "-qq", "download", "etcd-server", at=packages)
-        _run("dpkg", "-x", str(next(packages.glob("etcd-server_*.deb"))), str(folder("etcd")))
-    return found
+    return _unpacked("etcd", "etcd-server") / "usr" / "bin" / "etcd"
+
+
+def redis() -> tuple[Path, dict[str, str]]:
+    """The Redis server, and what its environment needs: installed, or Debian's packages unpacked into the cache."""
+    if installed := shutil.which("redis-server"):
+        return Path(installed), {}
+    home = _unpacked("redis", "redis-server", "redis-tools", "libatomic1", "libjemalloc2", "liblzf1")
+    folders = {str(library.parent) for library in home.rglob("*.so*")}
+    return home / "usr" / "bin" / "redis-server", {"LD_LIBRARY_PATH": ":".join(sorted(folders))}
+
+
+def _unpacked(name: str, *packages: str) -> Path:
+    home, fetched = CACHE / name, folder("packages")
+    if home.exists():
+        return home
+    if shutil.which("apt-get") is None:
+        raise Absent(f"no {name} on the path, and no apt-get to fetch Debian's {packages[0]}")
+    if os.geteuid() == 0:
+        _run("apt-get", "-qq", "update")
+    _run("apt-get", "-qq", "download", *packages, at=fetched)
+    for package in packages:
+        _run("dpkg", "-x", str(next(fetched.glob(f"{package}_*.deb"))), str(folder(name)))
+    return home
 
 
 def python_of(peer: Peer) -> Path:

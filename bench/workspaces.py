@@ -28,7 +28,7 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
         def over(keys: Path, *, receipts: bool) -> Callable[[], dict[str, Any]]:
             return lambda: with_commits(
                 served,
-                lambda: load.over_http(served.port, CLIENTS, seconds, fresh(), keys, receipts=receipts, hot=False),
+                lambda: load.over_http(served.port, CLIENTS, seconds, fresh(), keys, receipts=receipts),
             )
 
         systems = {
@@ -37,7 +37,5 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
             "one_workspace_receipts": over(one, receipts=True),
             "many_workspaces_receipts": over(many, receipts=True),
         }
-        for round_ in run.rounds():
-            for name in run.systems(systems):
-                if not run.has(name, round_):
-                    run.keep(name, round_, systems[name]())
+        for name, round_ in run.wanted(systems):
+            run.keep(name, round_, systems[name]())

@@ -152,6 +152,7 @@ async def serve(system: System, tally: Tally) -> None:
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         asked = json.loads(line)
         _say(answers, await getattr(bench, asked.pop("do"))(**asked))
+    os._exit(0)  # workers that are still polling are of no interest now
 
 
 def _say(answers: Any, value: dict[str, Any]) -> None:
@@ -160,7 +161,7 @@ def _say(answers: Any, value: dict[str, Any]) -> None:
 
 
 def main(system: System, tally: Tally, *, uv: bool = True) -> None:
-    """Run until told no more, and end at once: workers that are still polling are of no interest then."""
+    """Run until told no more, and end at once."""
     logging.disable(logging.WARNING)
     try:
         if uv:
@@ -172,4 +173,3 @@ def main(system: System, tally: Tally, *, uv: bool = True) -> None:
     except BaseException as error:  # noqa: BLE001 - it is told, whatever it is
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         os._exit(1)
-    os._exit(0)

@@ -6,7 +6,8 @@ import pytest
 
 from bench.figures import cost, last_seconds, medians, percentile, ratio
 from bench.floors import PEERS, Floor, best_peer, floors, median_of
-from bench.table import grid, number, page
+from bench.run import Run
+from bench.table import grid, number, page, told
 
 
 def test_the_median_of_three_rounds_is_the_middle_one():
@@ -110,11 +111,89 @@ def test_the_page_says_which_floors_do_not_hold():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"), [(None, "-"), (12_345.6, "12,346"), (99.94, "99.9"), (1.2345, "1.23"), (-0.5, "-0.50")]
+    ("value", "text"), [(None, "-"), (12_345.6, "12,346"), (99.94, "99.9"), (1.2345, "1.23"), (-0.5, "-0.50")]
 )
-def test_numbers_are_told_with_about_three_digits(value, told):
-    assert number(value) == told
+def test_numbers_are_told_with_about_three_digits(value, text):
+    assert number(value) == text
 
 
 def test_a_grid_is_a_table_of_markdown():
     assert grid(("a", "b"), [("1", "2")]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+
+
+COORDINATION = {
+    "locks": {
+        "steadhold": rounds(1_400.0, 1_600.0, 1_500.0),
+        "etcd": rounds(900.0, 1_000.0, 1_100.0),
+        "wake": rounds(21.0, figure="p99_ms"),
+        "redis": [{"absent": "no redis on the path"}],
+    },
+    "schedules": {
+        "tick": rounds(4.9, figure="p50_ms"),
+        "due": [{"due": 1_000, "jobs": 999, "late_max_seconds": 0.4, "all_seen_seconds": 30.1}],
+    },
+    "commits": {
+        "together_64": rounds(400.0, figure="operations_per_second"),
+        "alone_64": rounds(200.0, figure="operations_per_second"),
+    },
+    "snapshot": {"pgbench": [{"before_per_second": 10.0, "last_seconds_per_second": 8.0, "cost": 0.2}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "met"),
+    [
+        ("locks acquired and released at 64 clients, times etcd", True),
+        ("p99 from a release to who waits, by the same server, ms", False),
+        ("p99 from a release to who waits, by another server, ms", None),
+        ("a tick beside 100,000 schedules of which none is due, ms", True),
+        ("1,000 schedules due at once: the latest is recorded after, s", True),
+        ("the same until all jobs are there to be seen, s", False),
+        ("the same: jobs by schedules", False),
+    ],
+)
+def test_floors_of_coordination_are_told_as_they_were_measured(what, met):
+    assert {floor.what: floor.met for floor in floors(COORDINATION)}[what] is met
+
+
+def test_who_watches_a_run_is_told_the_floors_of_the_part_that_is_done():
+    assert told(COORDINATION, "locks").splitlines()[:2] == [
+        "locks is done",
+        "locks acquired and released at 64 clients, times etcd | ≥ 1.5 | 1.50 | yes",
+    ]
+    assert told(COORDINATION, "commits") == "commits is done"
+
+
+def test_the_page_has_a_table_for_each_part_of_coordination():
+    text = page(COORDINATION, {})
+    assert "| steadhold, HTTP | 1,500 | 1.50 | - | - | - |" in text
+    assert "| at the same server | - | 21.0 | - | - | - |" in text
+    assert "| 1,000 | 999 | - | - | 0.40 | 30.1 |" in text
+    assert "| 64 | one commit of four | - | 400 | 2.00 | - | - |" in text
+    assert "| pgbench, bare UPDATE, a row a client | 10.0 | 8.00 | 0.20 |" in text
+
+
+def test_the_page_says_what_is_absent_and_how_many_rounds_there_are():
+    about = {"commit": "abc", "machine": {}, "versions": {}}
+    text = page(COORDINATION, {"locks": about})
+    assert "- redis: not measured (no redis on the path)" in text
+    assert "| locks | 1 to 3 | abc |" in text
+
+
+def a_run(folder, **more):
+    return Run("locks", folder, rounds=2, scale=1.0, only=(), go_on=True, **more)
+
+
+def test_a_run_takes_systems_in_turn_and_what_is_there_only_once(tmp_path):
+    run = a_run(tmp_path)
+    taken = []
+    for name, round_ in run.wanted(("ours", "theirs")):
+        taken.append((name, round_))
+        run.keep(name, round_, {"rate": 1.0})
+    assert taken == [("ours", 0), ("theirs", 0), ("ours", 1), ("theirs", 1)]
+    again = a_run(tmp_path)
+    assert list(again.wanted(("ours", "theirs", "new"))) == [("new", 0), ("new", 1)]
+
+
+def test_nothing_is_begun_once_the_time_is_over(tmp_path):
+    assert list(a_run(tmp_path, until=0.0).wanted(("ours",))) == []
