@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from steadhold import schedules
+from steadhold import jobs, schedules
 from steadhold.db.pool import Pool
+from steadhold.jobs import Complete, Settlement
 from steadhold.play.single import Single
 from steadhold.schedules.loops import DUTIES, duties
 from steadhold.server.loops import Announcements, Duties
@@ -109,6 +110,8 @@ async def test_old_runs_go_by_themselves(own, pool):
     one, faults = server(pool, Hub())
     await one.tick()
     await Single(pool).play(schedules.pause.call(workspace, "s0"))
+    for held in await Single(pool).play(jobs.claim.call(workspace, "w", ["t"], 1)):
+        await Single(pool).play(jobs.settle.call(workspace, Settlement(held.id, held.fence, Complete())))
     own.clock.move(Retention().schedule_runs_seconds + 10)
     assert (workspace, "schedules.retention") in await Announcements(pool, Retention()).read()
     await one.tick()

@@ -248,3 +248,10 @@ def test_a_spec_is_kept_whole():
     told = msgspec.structs.replace(told, job=Job("t", b'{"a": 1.10}', tags=("x",), deadline_seconds=4))
     assert specs.read(specs.stored(told)) == told
     assert told.max_runs == MISSED_RUNS_MAX
+
+
+def test_large_specs_are_not_kept_in_memory():
+    small, large = (specs.stored(Spec(job=Job("t", b"1" * size), every_seconds=9)) for size in (10, 10_000))
+    assert specs.read(small) is specs.read(bytes(small))
+    assert specs.read(large) is not specs.read(large)
+    assert specs.read(large) == specs.read(large)

@@ -9,7 +9,7 @@ import pytest
 from steadhold import jobs
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
-from steadhold.schedules import Deleted, Job, NeverDue, RunsPruned, ticking
+from steadhold.schedules import Deleted, Job, NeverDue, RunsPruned, instants, ticking
 from steadhold.schedules import spec as specs
 from tests.schedules.conftest import HOUR, spec
 
@@ -213,12 +213,49 @@ def test_old_runs_go_and_are_never_run_again(desk):
     assert desk.forget(10) == 0
     desk.tick(10)
     desk.to(first, ticking.KEPT_SECONDS + 100)
+    assert desk.forget(10) == 0, "their jobs have not ended"
+    desk.work()
     assert desk.forget(10) == 1
     assert desk.forget(10) == 0
-    assert desk.told()[0] == ("waiting", 1)
+    assert desk.told()[0] == ("started", 1)
     assert desk.backfill("s", first, first + HOUR, "o") == RunsPruned(first)
     assert len(desk.backfill("s", first + SECOND, first + 2 * HOUR, "o").existing) == 1
     assert desk.read().made_at == made.made_at
+
+
+def test_who_runs_longer_than_runs_are_kept_still_holds_others_up(desk):
+    desk.made(overlap="skip")
+    at = desk.pass_()
+    desk.claim()
+    desk.to(at, ticking.KEPT_SECONDS + 100)
+    assert desk.forget(10) == 0
+    desk.tick(10)
+    assert "waiting" not in dict(desk.told())
+
+
+def test_an_operation_asks_for_one_run(desk):
+    """The same call again, as after a crash before its transaction was known to have committed, is the same run."""
+    desk.made(overlap="enqueue")
+    first = desk.trigger("s", "by-hand-1")
+    desk.clock.move(60)
+    assert desk.trigger("s", "by-hand-1") == first
+    assert desk.trigger("s", "by-hand-2").run.job_id != first.run.job_id
+    assert desk.told() == [("waiting", 1)] * 2
+
+
+def test_what_an_older_server_cannot_read_holds_nobody_up(desk, monkeypatch):
+    """A zone that its tables do not have yet: the schedule waits for a server that knows it, and others go on."""
+    desk.made("a", every_seconds=None, cron="* * * * *", time_zone="Europe/Riga")
+    at = desk.made("b", every_seconds=60).next_at
+    desk.to(at)
+    specs.cadence(spec(every_seconds=1))
+    with monkeypatch.context() as older:
+        older.setattr(specs, "_cadence", specs._cadence.__wrapped__)
+        older.setattr(instants, "zone", lambda name: instants.ZoneFault(name, "not in these tables"))
+        assert desk.tick(10) == 1
+        assert desk.tick(10) == 0
+    assert (desk.told("a"), desk.told("b")) == ([], [("waiting", 1)])
+    assert desk.tick(10) == 1
 
 
 def test_it_is_due_once_its_instant_is(desk):

@@ -8,6 +8,7 @@ import pytest
 
 from steadhold import jobs, schedules
 from steadhold.kit.outcome import RevisionConflict
+from steadhold.schedules.ticking import KEPT_SECONDS
 from tests.schedules.boundaries import at_each_boundary
 from tests.schedules.conftest import spec
 
@@ -227,6 +228,33 @@ def test_skip_never_lets_two_run(database, clock, first, second):
         return due(stage, overlap="skip")
 
     assert len(at_each_boundary(database, clock, setup=skipping, first=first, second=second, check=check)) >= 10
+
+
+def an_old_range(stage):
+    """A schedule that is paused, and the row of its pause, which was last written longer ago than rows are kept."""
+    first = made(stage, overlap="enqueue").next_at
+    stage.play(schedules.pause.call(stage.workspace, "s"))
+    move(stage, first + HOUR)
+    stage.play(schedules.trigger.call(stage.workspace, "s", "first"))
+    move(stage, first + HOUR + timedelta(seconds=KEPT_SECONDS + 60))
+    return first
+
+
+def a_retention(scene, _at):
+    return schedules.forget.call(scene.workspace, 10)
+
+
+@pytest.mark.parametrize("first, second", [(a_retention, a_trigger), (a_trigger, a_retention)], ids=["in", "around"])
+def test_a_range_that_grows_while_it_is_forgotten(database, clock, first, second):
+    """Retention that saw it when it was old does not remove what has been added since."""
+
+    def check(scene, at):
+        until = now(scene)
+        told = [run for run in runs(scene) if run.reason == "paused"]
+        assert told[-1].last_at == at + (until - at) // HOUR * HOUR
+        check_whole(scene)
+
+    assert len(at_each_boundary(database, clock, setup=an_old_range, first=first, second=second, check=check)) >= 3
 
 
 def test_one_makes_it(explore):

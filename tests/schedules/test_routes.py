@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from steadhold import schedules
+from steadhold.kit.page import write_cursor
 from steadhold.schedules import instants
 from tests.schedules.house import SCOPES
 
@@ -31,6 +32,24 @@ async def test_what_is_put_is_what_is_read(house):
     same = await house("PUT", "/v1/schedules/s", again.json["spec"], if_match='"2"')
     assert (same.status, same.json) == (200, again.json)
     assert (await house("GET", "/v1/schedules")).json["items"] == [again.json]
+
+
+async def test_the_same_in_other_words_changes_nothing(house):
+    """Blanks around an expression, members that are the defaults, and another offset of one moment say nothing new."""
+    words = CRON | {"cron": "\t30 2 * * * ", "starts_at": "2999-01-01T01:00:00+01:00"}
+    made = await house("PUT", "/v1/schedules/s", words, if_none_match="*")
+    assert made.json["spec"]["cron"] == "30 2 * * *"
+    more = {"overlap": "coalesce", "missed": {}, "jitter_seconds": 0, "dst": {"fold": "first"}, "paused": False}
+    again = CRON | more | {"starts_at": "2999-01-01T00:00:00.000Z", "ends_at": None}
+    same = await house("PUT", "/v1/schedules/s", again, if_match='"1"')
+    assert (same.status, same.json) == (200, made.json)
+
+
+async def test_a_cursor_that_somebody_made_up(house):
+    await house.made()
+    for micros in (2**62, -(2**62)):
+        cursor = write_cursor("schedule-runs", micros, 0)
+        assert (await house("GET", f"/v1/schedules/s/runs?cursor={cursor}")).code == "bad_cursor"
 
 
 async def test_conditions(house):
@@ -71,6 +90,15 @@ BAD = {
         {"every_seconds": 9, "target": {"job": {"type": "t", "input": 1, "input_ref": "x"}}}, 422, "two_sources", {},
     ),
     "an unknown member": (CRON | {"every": 9}, 400, "bad_member", {"pointer": "/every"}),
+    "a reference that no row can hold": (
+        {"every_seconds": 9, "target": {"job": {"type": "t", "input_ref": "a\0"}}}, 400, "bad_member",
+        {"pointer": "/target/job/input_ref"},
+    ),
+    "before all time": ({"at": "0001-01-01T00:00:00+05:00", **JOB}, 400, "bad_member", {"pointer": "/at"}),
+    "behind all time": ({"at": "9999-12-31T23:59:59-05:00", **JOB}, 400, "bad_member", {"pointer": "/at"}),
+    "a position behind letters of four bytes": (
+        CRON | {"cron": " 0 0 \U0001f600 * *"}, 400, "bad_cron", {"field": "day-of-month", "position": 5},
+    ),
     "too often": ({"every_seconds": 0, **JOB}, 400, "bad_member", {}),
     "a thousand runs": (CRON | {"missed": {"max_runs": 1_000}}, 400, "bad_member", {}),
 }  # fmt: skip
@@ -159,7 +187,8 @@ async def test_a_preview_says_what_a_clock_change_does(house):
     assert skipped == {"local_time": "2026-03-29T02:30:00", "skipped": "gap"}
     assert after["local_time"] == "2026-03-30T02:30:00+02:00"
     assert len((await house("GET", "/v1/schedules/s/preview")).json["items"]) == 10
-    for wrong in ("from=tomorrow", "count=0", "count=101", "until=x"):
+    beyond = ("from=0001-01-01T00:00:00Z", "from=9999-12-31T23:59:59-05:00")
+    for wrong in (*beyond, "from=tomorrow", "count=0", "count=101", "until=x"):
         assert (await house("GET", f"/v1/schedules/s/preview?{wrong}")).status == 400
     assert (await house("GET", "/v1/schedules/other/preview")).status == 404
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Annotated, Literal
 
@@ -29,6 +30,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     wait: Timer | Signal | None = None
     of: Annotated[str, msgspec.Meta(pattern=ids.whole(ids.ID_PATTERN))] | None = None
     uuid: Annotated[str, msgspec.Meta(pattern=ids.whole(ids.UUID_PATTERN))] = ""
+    text: Annotated[str, msgspec.Meta(pattern=ids.NO_NUL)] = ""
+    when: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     hex: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]+$")] = ""
     value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
@@ -57,6 +60,14 @@ def read(raw: bytes, into=Body):
         (b'{"of": "a b"}', "/items/1/of", "/items/1/of must be an Id: 1 to 200 letters, digits and . _ ~ : @ -."),
         (b'{"of": 1}', "/items/1/of", "/items/1/of must be a string or null."),
         (b'{"uuid": "A"}', "/items/1/uuid", "/items/1/uuid must be a UUID in small letters, with its hyphens."),
+        (b'{"text": "\\u0000"}', "/items/1/text", "/items/1/text must be a string without the character NUL."),
+        (b'{"when": "1899-12-31T23:59:59Z"}', "/items/1/when", "/items/1/when must lie in the years 1900 to 2999."),
+        (b'{"when": "3000-01-01T00:00:00Z"}', "/items/1/when", "/items/1/when must lie in the years 1900 to 2999."),
+        (
+            b'{"when": "0001-01-01T00:00:00+05:00"}',
+            "/items/1/when",
+            "/items/1/when must lie in the years 1900 to 2999.",
+        ),
         (b'{"hex": "g"}', "/items/1/hex", "/items/1/hex must be a string that matches ^[0-9a-f]+$."),
         (b'{"tags": {"x": "y"}}', "/items/1/tags", "/items/1/tags must be a whole number."),
         (b'{"kind": "c"}', "/items/1/kind", "/items/1/kind has a value that is not taken here."),

@@ -10,13 +10,13 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from steadhold.jobs.model import Class, Covered, State
 from steadhold.kit import limits
-from steadhold.kit.ids import ID_PATTERN, UUID_PATTERN, whole
+from steadhold.kit.ids import ID_PATTERN, NO_NUL, UUID_PATTERN, whole
 
 Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN))]
 Uuid: TypeAlias = Annotated[str, Meta(pattern=whole(UUID_PATTERN))]
 Digest: TypeAlias = Annotated[str, Meta(pattern=whole("[0-9a-f]{64}"))]
-Text: TypeAlias = Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX)]
-Reference: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_CHARS_MAX)]
+Text: TypeAlias = Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
+Reference: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
 Moment: TypeAlias = Annotated[datetime, Meta(tz=True)]
 Fence: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
 Delay: TypeAlias = Annotated[float, Meta(ge=0, le=limits.DELAY_SECONDS_MAX)]

@@ -29,6 +29,9 @@ def whole(pattern: str) -> str:
     return f"^{pattern}$(?![^.])"
 
 
+NO_NUL: Final = whole(r"[^\x00]*")
+"""Texts that PostgreSQL can hold."""
+
 _UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
 _VERSION_AND_VARIANT = 7 << 76 | 0b10 << 62
 _RANDOM_BITS = (1 << 80) - 1 & ~(0xF << 76 | 0b11 << 62)

@@ -18,11 +18,11 @@ from steadhold.web.problem import stop
 
 def spec_of(body: SpecBody) -> Spec:
     """The spec that a body describes; Stop where it is none."""
-    _one_cadence(body)
+    text = _one_cadence(body)
     dst = body.dst or Dst()
     return Spec(
         job=_job(body.target),
-        cron=body.cron,
+        cron=text,
         every_seconds=body.every_seconds,
         at=_whole(body.at, "/at"),
         time_zone=body.time_zone,
@@ -41,7 +41,8 @@ def spec_of(body: SpecBody) -> Spec:
     )
 
 
-def _one_cadence(body: SpecBody) -> None:
+def _one_cadence(body: SpecBody) -> str | None:
+    """The expression, where there is one, as it is kept."""
     if sum(said is not None for said in (body.cron, body.every_seconds, body.at)) != 1:
         stop("bad_schedule", "Say exactly one of cron, every_seconds and at.", pointer="")
     if body.sequential and body.overlap != "enqueue":
@@ -49,14 +50,14 @@ def _one_cadence(body: SpecBody) -> None:
     if body.starts_at is not None and body.ends_at is not None and body.starts_at >= body.ends_at:
         stop("bad_schedule", "ends_at lies behind starts_at.", pointer="/ends_at")
     if body.cron is not None:
-        _cron(body.cron, body.time_zone)
-        return
+        return _cron(body.cron, body.time_zone)
     for name in ("time_zone", "dst"):
         if getattr(body, name) is not None:
             stop("bad_schedule", f"{name} says how cron is read; without cron leave it out.", pointer=f"/{name}")
+    return None
 
 
-def _cron(text: str, time_zone: str | None) -> None:
+def _cron(text: str, time_zone: str | None) -> str:
     parsed = cron.parse(text)
     if isinstance(parsed, cron.CronFault):
         stop("bad_cron", parsed.why, pointer="/cron", field=parsed.field, position=parsed.position)
@@ -65,6 +66,7 @@ def _cron(text: str, time_zone: str | None) -> None:
     zone = instants.zone(time_zone)
     if isinstance(zone, instants.ZoneFault):
         stop("bad_time_zone", zone.why, pointer="/time_zone")
+    return parsed.text
 
 
 def _whole(moment: datetime | None, pointer: str) -> datetime | None:

@@ -173,11 +173,15 @@ def trigger(
     """Run now, whether it is paused or not, as far as overlap allows; its cadence goes on as it was.
 
     The run carries `operation_id`, and answers for the time since the last instant. It is recorded whatever
-    came of it: skipped, coalesced into one that waits, or refused by admission.
+    came of it: skipped, coalesced into one that waits, or refused by admission. Asked again by the same
+    `operation_id`, it is the same run.
     """
     held = yield from _held(workspace, id, revision, fences_held)
     if not isinstance(held, Held):
         return held
+    known = yield from rows(SQL.asked, workspace=workspace, schedule=id, operation=operation_id)
+    if known:
+        return Triggered((yield from reading.told(workspace, id, known))[0])
     at = yield from recording.moment()
     held = yield from recording.settle(workspace, held, at)
     now = at.now if held.manual_at is None else max(at.now, held.manual_at + TICK)

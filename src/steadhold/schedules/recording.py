@@ -22,7 +22,7 @@ from steadhold.schedules.rows import Admission, Held, Moment, Row, Work
 SQL: Final = load(__file__)
 
 LIVE_MAX: Final = 1_000
-"""Runs whose jobs are looked at where they decide; an edit may have left many."""
+"""Runs whose jobs are looked at where they decide; an edit may have left many. One of more may go on."""
 
 LIVE_LOOKS: Final = 20
 """Runs whose jobs are looked at where they decide nothing, only to note which have ended."""
@@ -65,7 +65,8 @@ def _standing(
     held: Held, places: Sequence[Place], range: Range | None, alive: set[str], free: Mapping[str, HeldJob]
 ) -> Standing:
     waiting = tuple(place for place in places if place.job_id in free)
-    return Standing(held.since, range, waiting, any(place.job_id in alive for place in places))
+    busy = len(places) == LIVE_MAX or any(place.job_id in alive for place in places)
+    return Standing(held.since, range, waiting, busy)
 
 
 def _live(workspace: str, helds: Sequence[Held]) -> Plan[dict[str, list[Place]]]:

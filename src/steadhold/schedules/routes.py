@@ -100,8 +100,14 @@ def runs(ask: Request) -> Ask[Page[out.Run] | Missing]:
     def render(found: Page[out.Run] | Missing) -> Answer:
         return problem.MISSING if isinstance(found, Missing) else reply.listing(ask, found, answering.run)
 
-    place = None if before is None else (EPOCH + before[0] * TICK, bool(before[1]))
-    return Ask(reading.runs.call(ask.workspace, ask.params["id"], place, query.limit(ask)), render)
+    return Ask(reading.runs.call(ask.workspace, ask.params["id"], _place(before), query.limit(ask)), render)
+
+
+def _place(before: tuple[int, int] | None) -> tuple[datetime, bool] | None:
+    try:
+        return None if before is None else (EPOCH + before[0] * TICK, bool(before[1]))
+    except OverflowError:
+        problem.stop("bad_cursor", "This is no cursor of this list.", parameter="cursor")
 
 
 def preview(ask: Request) -> Ask[out.Preview | Missing]:
@@ -119,13 +125,13 @@ def _moment(ask: Request, name: str) -> datetime | None:
     if text is None:
         return None
     try:
-        return datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else _no_moment(name)
+        found = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
     except ValueError:
-        return _no_moment(name)
-
-
-def _no_moment(name: str) -> datetime:
-    problem.stop("bad_query", f"{name} is a moment of RFC 3339 with its offset.", parameter=name)
+        found = None
+    if found is None or not decode.within_time(found):
+        why = f"{name} is a moment of RFC 3339 with its offset, from {decode.BEGIN:%Y} on and before {decode.END:%Y}."
+        problem.stop("bad_query", why, parameter=name)
+    return found
 
 
 def trigger(ask: Request) -> Ask[out.TriggerOutcome]:

@@ -27,6 +27,8 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 TICK: Final = timedelta(microseconds=1)
 """The smallest step of a clock: instants are asked for behind or before one."""
 
+REMEMBERED_BYTES_MAX: Final = 2_048
+
 TRIGGERS: Final = UUID("6f2b1f0e-3c1d-5a83-9d0c-8a5be2f4c7d1")
 
 
@@ -72,16 +74,18 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
         return self.overlap == "coalesce" or self.sequential
 
 
-@lru_cache(maxsize=4_096)
 def stored(spec: Spec) -> bytes:
     """The bytes that a spec is kept as."""
     return msgspec.json.encode(spec)
 
 
-@lru_cache(maxsize=16_384)
 def read(body: bytes) -> Spec:
-    """The spec that these bytes are."""
-    return msgspec.json.decode(body, type=Spec)
+    """The spec that these bytes are. Small ones are remembered; the others would fill the memory."""
+    return _read(body) if len(body) <= REMEMBERED_BYTES_MAX else _decode(body)
+
+
+_decode: Final = msgspec.json.Decoder(Spec).decode
+_read: Final = lru_cache(maxsize=16_384)(_decode)
 
 
 def cadence(spec: Spec) -> Cadence:

@@ -182,6 +182,14 @@ cross join lateral (
   offset 0
 ) r
 
+-- name: asked
+-- rank: read
+-- The run that an operation asked for.
+select r.scheduled_at, r.manual, r.last_at, r.count, r.local, r.window_start, r.covers, r.trigger_id::text,
+  r.operation_id, r.revision, r.outcome, r.reason, r.job::text, r.recorded_at
+from steadhold.schedule_runs r
+where r.workspace = :workspace::text and r.schedule = :schedule::text and r.operation_id = :operation::text and r.manual
+
 -- name: look
 -- rank: read
 select s.id, s.revision, s.spec, s.since, s.cursor, s.next_at, s.range_at, s.manual_at, s.told, s.tables, s.pruned_to,
@@ -211,27 +219,35 @@ order by r.scheduled_at desc, r.manual desc limit :limit::bigint
 
 -- name: outlived
 -- rank: read
--- Runs past their window, the oldest first.
-select r.schedule, r.scheduled_at, r.manual, r.last_at
+-- Runs past their window, the oldest first; one whose job goes on is kept, since others may have to wait for it.
+select r.schedule, r.scheduled_at, r.manual
 from steadhold.schedule_runs r
 where r.workspace = :workspace::text
   and r.recorded_at < (select steadhold.clock()) - make_interval(secs => :seconds::float8)
   and r.last_at < (select steadhold.clock()) - make_interval(secs => :seconds::float8)
+  and not (r.live and exists (
+    select from steadhold.jobs j where j.workspace = :workspace::text and j.id = r.job and j.state < 3))
 order by r.recorded_at limit :limit::bigint
 
 -- name: forget
 -- rank: read by schedule, scheduled_at
-delete from steadhold.schedule_runs r
-where r.ctid = any(array(
-    select o.ctid
-    from unnest(:schedule::text[], :scheduled_at::timestamptz[], :manual::boolean[]) as i(schedule, scheduled_at, manual)
-    cross join lateral (
+-- Remove runs of held schedules. A range that has grown since it was seen is not past its window any more.
+with i as (
+  select * from unnest(:schedule::text[], :scheduled_at::timestamptz[], :manual::boolean[])
+    with ordinality as i(schedule, scheduled_at, manual, n)
+)
+delete from steadhold.schedule_runs r using i
+where r.ctid = any(array(  -- as in `grow`
+    select o.ctid from i cross join lateral (
       select o.ctid from steadhold.schedule_runs o
       where o.workspace = :workspace::text and o.schedule = i.schedule and o.scheduled_at = i.scheduled_at
         and o.manual = i.manual
       offset 0
     ) o))
-  and r.workspace = :workspace::text
+  and r.workspace = :workspace::text and r.schedule = i.schedule and r.scheduled_at = i.scheduled_at
+  and r.manual = i.manual
+  and r.last_at < (select steadhold.clock()) - make_interval(secs => :seconds::float8)
+returning i.n, r.last_at
 
 -- name: pruned
 -- rank: read by id

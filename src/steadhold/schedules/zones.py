@@ -51,11 +51,15 @@ class Span(NamedTuple):
     again: int
 
 
-@lru_cache(maxsize=1024)
 def zone(name: str) -> ZoneInfo | ZoneFault:
     """The zone of an IANA name, such as ``Europe/Riga``, in the pinned tables."""
     if name not in _names():
         return ZoneFault(name, "A zone is a name of the IANA tables, such as Europe/Riga or UTC; an offset is none.")
+    return _zone(name)
+
+
+@lru_cache(maxsize=1024)
+def _zone(name: str) -> ZoneInfo:
     with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as table:
         return ZoneInfo.from_file(table, key=name)
 

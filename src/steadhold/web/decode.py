@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Final, TypeVar
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -22,6 +24,10 @@ _UNKNOWN: Final = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTAL
 _MISSING: Final = re.compile(r"missing required field `(?P<name>.*)`$", re.DOTALL)
 _EXPECTED: Final = re.compile(r"^Expected `(?P<kind>[a-z |]+)`(?P<bound> (?:of length )?(?:[<>]=?|==) [\d.]+)?")
 _SHAPED: Final = re.compile(r"^Expected `str` matching regex '(?P<pattern>.*)'$")
+BEGIN: Final = datetime(1900, 1, 1, tzinfo=UTC)
+END: Final = datetime(3000, 1, 1, tzinfo=UTC)
+"""Moments that are said lie from the first on and before the second."""
+
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _KINDS: Final = {
     "str": "a string", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "an array",
@@ -29,6 +35,7 @@ _KINDS: Final = {
 }  # fmt: skip
 _SHAPES: Final = {
     ids.whole(ids.ID_PATTERN): f"an Id: 1 to {ID_CHARS_MAX} letters, digits and . _ ~ : @ -",
+    ids.NO_NUL: "a string without the character NUL",
     ids.whole(ids.UUID_PATTERN): "a UUID in small letters, with its hyphens",
 }
 
@@ -45,11 +52,40 @@ def body(ask: Request, into: type[S]) -> S:
     """Decode the body into a Struct that forbids unknown fields; an empty body reads as an empty object."""
     raw = exact(ask) if ask.body else b"{}"
     try:
-        return _decoder(into).decode(raw)
+        found: S = _decoder(into).decode(raw)
     except msgspec.ValidationError as error:
         raise _refused(str(error)) from None
     except (msgspec.DecodeError, RecursionError):
         stop("bad_json", "The body is not JSON that can be read.")
+    if _tells_time(into) and (path := _beyond(found)) is not None:
+        pointer = "".join(f"/{_escaped(str(step))}" for step in path)
+        raise _at(pointer, f"must lie in the years {BEGIN.year} to {END.year - 1}.")
+    return found
+
+
+def within_time(moment: datetime) -> bool:
+    """Whether a moment is one that zones know, and that can be reckoned with in any of them."""
+    return BEGIN <= moment < END
+
+
+def _beyond(value: Any) -> tuple[str | int, ...] | None:
+    """Where in a decoded body a moment lies beyond all time."""
+    inside: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, datetime):
+        return None if within_time(value) else ()
+    if isinstance(value, msgspec.Struct):
+        inside = zip(value.__struct_encode_fields__, msgspec.structs.astuple(value), strict=True)
+    elif isinstance(value, list):
+        inside = enumerate(cast("list[Any]", value))
+    for step, each in inside:
+        if (path := _beyond(each)) is not None:
+            return step, *path
+    return None
+
+
+@functools.cache
+def _tells_time(into: type[msgspec.Struct]) -> bool:
+    return "date-time" in str(msgspec.json.schema(into))
 
 
 @functools.cache
@@ -77,7 +113,7 @@ def _at(pointer: str, what: str) -> Stop:
 
 def _wanted(what: str) -> str:
     if shaped := _SHAPED.match(what):
-        pattern = shaped["pattern"]
+        pattern = shaped["pattern"].replace("\\\\", "\\")  # it is shown as Python writes it
         return f"must be {_SHAPES.get(pattern, f'a string that matches {pattern}')}."
     found = _EXPECTED.match(what)
     kinds = found["kind"].split(" | ") if found else []

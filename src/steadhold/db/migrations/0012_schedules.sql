@@ -62,6 +62,7 @@ create table steadhold.schedule_runs (
   autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0
 );
 create index schedule_runs_live on steadhold.schedule_runs (workspace, schedule, scheduled_at) where live;
+create unique index schedule_runs_asked on steadhold.schedule_runs (workspace, schedule, operation_id) where manual;
 create index schedule_runs_recorded on steadhold.schedule_runs (workspace, recorded_at);
 select steadhold.enclose('steadhold.schedule_runs');
 grant select, insert, delete on steadhold.schedule_runs to steadhold_app;
@@ -84,7 +85,9 @@ create or replace function steadhold.due_schedules() returns table (workspace te
     where r.workspace = w.workspace and r.recorded_at < (select steadhold.clock()) - make_interval(secs =>
         coalesce(nullif(current_setting('steadhold.schedule_runs_seconds', true), ''), '7776000')::float8)
       and r.last_at < (select steadhold.clock()) - make_interval(secs =>
-        coalesce(nullif(current_setting('steadhold.schedule_runs_seconds', true), ''), '7776000')::float8))
+        coalesce(nullif(current_setting('steadhold.schedule_runs_seconds', true), ''), '7776000')::float8)
+      and not (r.live and exists (
+        select from steadhold.jobs j where j.workspace = r.workspace and j.id = r.job and j.state < 3)))
   union all
   select w.workspace, 'schedules.tables' from steadhold.workspaces w
   where exists (
