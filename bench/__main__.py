@@ -49,18 +49,26 @@ def main() -> None:
             except Exception as error:  # noqa: BLE001 - it is told, and the others' figures are taken all the same
                 broke.append(f"{part} broke: {type(error).__name__}: {error}")
                 print(broke[-1], file=sys.stderr, flush=True)
+            else:
+                print(table.told(figures(folder), part), flush=True)
             finally:  # whoever stops the run has the page of what was taken
-                print(table.told(write_page(folder), part), flush=True)
+                write_page(folder)
     sys.exit("\n".join(broke) or 0)
 
 
-def write_page(folder: Path) -> Raw:
-    """Write the page of all parts that there are figures of; the figures."""
-    found = {part: json.loads(path.read_text()) for part in PARTS if (path := folder / f"{part}.json").exists()}
-    raw = {part: kept["raw"] for part, kept in found.items()}
-    abouts = {part: kept["about"] for part, kept in found.items()}
-    (folder / "README.md").write_text(table.page(raw, abouts))
-    return raw
+def write_page(folder: Path) -> None:
+    """Write the page of all parts that there are figures of."""
+    abouts = {part: kept["about"] for part, kept in _kept(folder).items()}
+    (folder / "README.md").write_text(table.page(figures(folder), abouts))
+
+
+def figures(folder: Path) -> Raw:
+    """Those of all parts that there are figures of."""
+    return {part: kept["raw"] for part, kept in _kept(folder).items()}
+
+
+def _kept(folder: Path) -> dict[str, dict[str, Any]]:
+    return {part: json.loads(path.read_text()) for part in PARTS if (path := folder / f"{part}.json").exists()}
 
 
 def _arguments() -> argparse.Namespace:

@@ -29,34 +29,38 @@ static size_t number(uint8_t *to, int which, uint64_t n) {
   return size + varint(to + size, n);
 }
 
+enum { CREATE_REVISION = 1, MOD_REVISION = 2 }; /* what a transaction may compare, and the fields that say with what */
+static const int compared_with[] = {0, 5, 6};
+
+static size_t compare(uint8_t *to, Client *who, int target, int64_t with) {
+  uint8_t part[1024];
+  size_t size = number(part, 1, 0); /* EQUAL */
+  size += number(part + size, 2, (uint64_t)target);
+  size += field(part + size, 3, who->name, strlen(who->name));
+  size += number(part + size, compared_with[target], (uint64_t)with);
+  return field(to, 1, part, size);
+}
+
+static size_t put_if_equal(uint8_t *to, Client *who, const char *value, int64_t lease) {
+  uint8_t part[1024], whole[1024];
+  size_t size = field(part, 1, who->name, strlen(who->name));
+  size += field(part + size, 2, value, strlen(value));
+  if (lease) size += number(part + size, 3, (uint64_t)lease);
+  return field(to, 2, whole, field(whole, 2, part, size));
+}
+
 static size_t swap(uint8_t *to, Client *who) {
   uint8_t part[1024], whole[1024];
-  size_t part_size, size = 0, name = strlen(who->name);
-  part_size = number(part, 1, 0); /* EQUAL */
-  part_size += number(part + part_size, 2, 2); /* MOD */
-  part_size += field(part + part_size, 3, who->name, name);
-  part_size += number(part + part_size, 6, (uint64_t)*who->revisions);
-  size += field(to + size, 1, part, part_size);
-  part_size = field(part, 1, who->name, name);
-  part_size += field(part + part_size, 2, BODY, strlen(BODY));
-  size += field(to + size, 2, whole, field(whole, 2, part, part_size));
+  size_t size = compare(to, who, MOD_REVISION, *who->revisions);
+  size += put_if_equal(to + size, who, BODY, 0);
   if (work != HOT) return size;
-  part_size = field(part, 1, who->name, name); /* a loser reads what it lost to */
+  size_t part_size = field(part, 1, who->name, strlen(who->name)); /* a loser reads what it lost to */
   return size + field(to + size, 3, whole, field(whole, 1, part, part_size));
 }
 
 static size_t put_under_lease(uint8_t *to, Client *who) {
-  uint8_t part[1024], whole[1024];
-  size_t part_size, size = 0, name = strlen(who->name);
-  part_size = number(part, 1, 0); /* EQUAL */
-  part_size += number(part + part_size, 2, 1); /* CREATE */
-  part_size += field(part + part_size, 3, who->name, name);
-  part_size += number(part + part_size, 5, 0);
-  size += field(to + size, 1, part, part_size);
-  part_size = field(part, 1, who->name, name);
-  part_size += field(part + part_size, 2, "bench", 5);
-  part_size += number(part + part_size, 3, (uint64_t)who->number);
-  return size + field(to + size, 2, whole, field(whole, 2, part, part_size));
+  size_t size = compare(to, who, CREATE_REVISION, 0);
+  return size + put_if_equal(to + size, who, "bench", who->number);
 }
 
 static void frame(Conn *c, size_t size, int type, int flags, uint32_t stream, const void *payload) {
