@@ -32,6 +32,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     uuid: Annotated[str, msgspec.Meta(pattern=ids.whole(ids.UUID_PATTERN))] = ""
     text: Annotated[str, msgspec.Meta(pattern=ids.NO_NUL)] = ""
     when: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    hash: Annotated[str, msgspec.Meta(pattern=ids.whole(ids.HASH_PATTERN))] = ""
     hex: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]+$")] = ""
     value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
@@ -44,6 +45,11 @@ class Loose(msgspec.Struct):
     a: int = 0
 
 
+KNOWN = "size, name, tags, kind, wait, of, uuid, text, when, hash, hex, value"
+HASH = "sha256: with 64 of 0-9a-f, or sha512: with 128"
+MOMENT = "a moment with its offset, as in 2026-11-29T16:00:00Z"
+
+
 def read(raw: bytes, into=Body):
     return decode.body(SimpleNamespace(body=raw), into)
 
@@ -51,8 +57,8 @@ def read(raw: bytes, into=Body):
 @pytest.mark.parametrize(
     "item,pointer,detail",
     [
-        (b'{"sise": 1}', "/items/1/sise", "/items/1/sise is not known here."),
-        (b'{"a/b~c": 1}', "/items/1/a~1b~0c", "/items/1/a~1b~0c is not known here."),
+        (b'{"sise": 1}', "/items/1/sise", f"/items/1/sise is not known here; there are {KNOWN}."),
+        (b'{"a/b~c": 1}', "/items/1/a~1b~0c", f"/items/1/a~1b~0c is not known here; there are {KNOWN}."),
         (b'{"size": "1"}', "/items/1/size", "/items/1/size must be a whole number."),
         (b'{"size": 10}', "/items/1/size", "/items/1/size must be a whole number <= 9."),
         (b'{"size": 1e400}', "/items/1/size", "/items/1/size has a value that is not taken here."),
@@ -70,8 +76,12 @@ def read(raw: bytes, into=Body):
         ),
         (b'{"hex": "g"}', "/items/1/hex", "/items/1/hex must be a string that matches ^[0-9a-f]+$."),
         (b'{"tags": {"x": "y"}}', "/items/1/tags", "/items/1/tags must be a whole number."),
-        (b'{"kind": "c"}', "/items/1/kind", "/items/1/kind has a value that is not taken here."),
-        (b'{"wait": {"kind": "x"}}', "/items/1/wait/kind", "/items/1/wait/kind has a value that is not taken here."),
+        (b'{"kind": "c"}', "/items/1/kind", "/items/1/kind must be one of a, b."),
+        (b'{"wait": {"kind": "x"}}', "/items/1/wait/kind", "/items/1/wait/kind must be one of timer, signal."),
+        (b'{"wait": {"kind": "timer", "secs": 1}}', "/items/1/wait/secs", "/items/1/wait/secs is not known here."),
+        (b'{"hash": "sha256:0"}', "/items/1/hash", f"/items/1/hash must be {HASH}."),
+        (b'{"when": "2026-11-29"}', "/items/1/when", f"/items/1/when must be {MOMENT}."),
+        (b'{"when": "2026-11-29T16:00:00"}', "/items/1/when", f"/items/1/when must be {MOMENT}."),
         (b'{"wait": {}}', "/items/1/wait/kind", "/items/1/wait/kind is missing."),
         (b'{"wait": {"kind": "timer"}}', "/items/1/wait/seconds", "/items/1/wait/seconds is missing."),
         (b'{"wait": 3}', "/items/1/wait", "/items/1/wait must be an object or null."),

@@ -19,6 +19,7 @@ from steadhold.kit.limits import ID_CHARS_MAX
 ID_PATTERN: Final = f"[A-Za-z0-9._~:@-]{{1,{ID_CHARS_MAX}}}"
 UUID_PATTERN: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 """A UUID as addresses have it: one spelling, so that no two addresses name one thing."""
+HASH_PATTERN: Final = "(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})"
 
 _ID = re.compile(ID_PATTERN)
 UUID: Final = re.compile(UUID_PATTERN)

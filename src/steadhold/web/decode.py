@@ -13,6 +13,7 @@ import msgspec
 from steadhold.kit import exact as kit
 from steadhold.kit import ids
 from steadhold.kit.limits import ID_CHARS_MAX
+from steadhold.web import choices
 from steadhold.web.ask import Problem, Request, Stop
 from steadhold.web.problem import stop
 
@@ -28,6 +29,7 @@ BEGIN: Final = datetime(1900, 1, 1, tzinfo=UTC)
 END: Final = datetime(3000, 1, 1, tzinfo=UTC)
 """Moments that are said lie from the first on and before the second."""
 
+_MOMENT: Final = re.compile(r"RFC3339|timezone component")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _KINDS: Final = {
     "str": "a string", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "an array",
@@ -37,6 +39,7 @@ _SHAPES: Final = {
     ids.whole(ids.ID_PATTERN): f"an Id: 1 to {ID_CHARS_MAX} letters, digits and . _ ~ : @ -",
     ids.NO_NUL: "a string without the character NUL",
     ids.whole(ids.UUID_PATTERN): "a UUID in small letters, with its hyphens",
+    ids.whole(ids.HASH_PATTERN): "sha256: with 64 of 0-9a-f, or sha512: with 128",
 }
 
 
@@ -54,7 +57,7 @@ def body(ask: Request, into: type[S]) -> S:
     try:
         found: S = _decoder(into).decode(raw)
     except msgspec.ValidationError as error:
-        raise _refused(str(error)) from None
+        raise _refused(str(error), into) from None
     except (msgspec.DecodeError, RecursionError):
         stop("bad_json", "The body is not JSON that can be read.")
     if _tells_time(into) and (path := _beyond(found)) is not None:
@@ -95,15 +98,18 @@ def _decoder(into: type[S]) -> msgspec.json.Decoder[S]:
     return msgspec.json.Decoder(into)
 
 
-def _refused(text: str) -> Stop:
+def _refused(text: str, into: type[msgspec.Struct]) -> Stop:
     """Say in our own words what msgspec found."""
     at = _AT.search(text)
     what = text[: at.start()] if at else text
     where = _pointer(at["path"]) if at else ""
     if found := _UNKNOWN.search(what):
-        return _at(f"{where}/{_escaped(found['name'])}", "is not known here.")
+        known = ", ".join(choices.members(into, where))
+        return _at(f"{where}/{_escaped(found['name'])}", f"is not known here{known and f'; there are {known}'}.")
     if found := _MISSING.search(what):
         return _at(f"{where}/{_escaped(found['name'])}", "is missing.")
+    if words := choices.values(into, where):
+        return _at(where, f"must be one of {', '.join(words)}.")
     return _at(where, _wanted(what))
 
 
@@ -115,6 +121,8 @@ def _wanted(what: str) -> str:
     if shaped := _SHAPED.match(what):
         pattern = shaped["pattern"].replace("\\\\", "\\")  # it is shown as Python writes it
         return f"must be {_SHAPES.get(pattern, f'a string that matches {pattern}')}."
+    if _MOMENT.search(what):
+        return "must be a moment with its offset, as in 2026-11-29T16:00:00Z."
     found = _EXPECTED.match(what)
     kinds = found["kind"].split(" | ") if found else []
     if found and all(kind in _KINDS for kind in kinds):
