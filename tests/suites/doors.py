@@ -15,7 +15,7 @@ INSIDE = (b"Traceback", b"asyncpg", b"psycopg", b"msgspec", b"sqlstate", b".py",
 
 def target(route, **params):
     """The address of a route, about something that is not there."""
-    values = {"id": JOB, "key_id": "none", "stage": "s", "type": "t", "name": "none"} | params
+    values = {"id": JOB, "key_id": "none", "stage": "s", "type": "t", "name": "none", "resource": "none"} | params
     path = route.path
     for name, value in values.items():
         for form in (f"{{{name}}}", f"{{{name}:uuid}}", f"{{{name}:path}}"):

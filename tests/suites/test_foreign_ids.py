@@ -44,18 +44,26 @@ def theirs(running, house):  # noqa: F811
             "/v1/keys", json={"subject": "a", "kind": "service", "scopes": ["state:read"]},
             headers={"idempotency-key": new_id()},
         ).json()  # fmt: skip
+        asked = owner.post("/v1/approvals", json=QUESTION, headers={"idempotency-key": new_id()}).json()["approval_id"]
         lock = {"owner": "a", "ttl_seconds": 3_600}
         owner.post("/v1/locks/secret/acquire", json=lock).raise_for_status()
         ids = {"name": "secret", "type": "theirs", "id": job, "key_id": made["key_id"], "stage": "s"}
 
+        def theirs_at(route):
+            return ids | {"id": "theirs" if "operations" in route.path else asked if "approvals" in route.path else job}
+
         def everything():
             reads = [route for route in ROUTES if route.method == "GET"]
-            paths = [target(route, **(ids if "operations" not in route.path else {"id": "theirs"})) for route in reads]
+            paths = [target(route, **theirs_at(route)) for route in reads]
             return {path: owner.get(path).content for path in paths if "audit" not in path and path != "/v1/keys"}
 
-        yield ids, held["fence"], everything
+        yield theirs_at, held["fence"], everything
 
 
+QUESTION = {
+    "artifact": {"reference": "secret", "version": "1", "hash": f"sha256:{'0' * 64}"},
+    "action": "secret", "title": "secret", "expires_in_seconds": 3_600,
+}  # fmt: skip
 SCHEDULE = {"at": "2999-01-01T00:00:00Z", "target": {"job": {"type": "theirs"}}}
 MADE_BY_NAME = {
     "PUT /v1/job-types/{type}",
@@ -67,7 +75,7 @@ MADE_BY_NAME = {
 
 def test_another_workspaces_things_are_missing_at_every_door(mine, theirs):
     """What is asked about theirs is answered as about nothing, byte for byte, and theirs stays as it was."""
-    ids, fence, everything = theirs
+    theirs_at, fence, everything = theirs
     before = everything()
     none = {"name": "absent", "type": "absent", "id": JOB, "key_id": "absent", "stage": "s"}
     bodies = {
@@ -77,6 +85,8 @@ def test_another_workspaces_things_are_missing_at_every_door(mine, theirs):
         "POST /v1/jobs/{id:uuid}/signal": {"name": "go"},
         "POST /v1/locks/{name}/renew": {"fence": 1, "ttl_seconds": 3_600},
         "POST /v1/locks/{name}/release": {"fence": 1},
+        "POST /v1/approvals/{id:uuid}/votes": {"decision": "approve"},
+        "POST /v1/approvals/{id:uuid}/use": {"use_id": "mine"},
         "PUT /v1/state/{name:path}": "mine",
         "PUT /v1/schedules/{id}": SCHEDULE,
         "POST /v1/schedules/{id}/backfill": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"},
@@ -86,7 +96,7 @@ def test_another_workspaces_things_are_missing_at_every_door(mine, theirs):
         if "{" not in route.path or name_of(route) in MADE_BY_NAME:
             continue
         body = json.dumps(bodies.get(name_of(route), {})).encode() if route.body != "none" else b""
-        here, absent = ({"id": "theirs"}, {"id": "nobodys"}) if "operations" in route.path else (ids, none)
+        here, absent = theirs_at(route), none | ({"id": "nobodys"} if "operations" in route.path else {})
         answers = [
             mine.request(route.method, target(route, **which), content=body, headers=headers(route))
             for which in (here, absent)
@@ -95,7 +105,7 @@ def test_another_workspaces_things_are_missing_at_every_door(mine, theirs):
             name_of(route),
             answers[0].text,
         )
-        shown = [got.text.replace(this, "…") for got, this in zip(answers, (ids["id"], JOB), strict=True)]
+        shown = [got.text.replace(this, "…") for got, this in zip(answers, (here["id"], absent["id"]), strict=True)]
         assert shown[0] == shown[1], name_of(route)
         assert b"secret" not in answers[0].content
         asked += 1

@@ -43,10 +43,16 @@ def lists(raw: bytes) -> dict[Part, list[Raw]]:
     except RecursionError:
         found = {}
         stop("bad_json", "Something in the body lies too deep.", position=0)
-    if unknown := found.keys() - {REQUIRE, APPLY}:
-        name = min(unknown)
-        stop("bad_member", f"/{name} is not known here.", pointer=f"/{name}")
+    _only(found, {REQUIRE, APPLY})
     return {REQUIRE: _items(found, REQUIRE), APPLY: _items(found, APPLY)}
+
+
+def _only(said: Members, known: set[str]) -> None:
+    """Refuse a member that is not known here; one that is no exact JSON as that."""
+    for name in sorted(said.keys() - known):
+        if fault := exact.check(said[name]):
+            stop("bad_json", fault.why, pointer=f"/{name}", position=fault.position)
+        stop("bad_member", f"/{name} is not known here.", pointer=f"/{name}")
 
 
 def _items(found: Members, part: Part) -> list[Raw]:
@@ -83,9 +89,7 @@ def body(said: Members, content: str | None) -> tuple[bytes, Callable[[Problem],
 
 
 def _content(said: Members, content: str) -> bytes:
-    if unknown := said.keys() - {content}:
-        name = min(unknown)
-        stop("bad_member", f"/{name} is not known here.", pointer=f"/{name}")
+    _only(said, {content})
     if content not in said:
         stop("bad_member", f"/{content} is missing.", pointer=f"/{content}")
     return said[content]
