@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from steadhold.sdk.locks_shapes import Lock
 
 LOOK_SECONDS = 0.02
-FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+TYPED = (signal.SIGINT, signal.SIGQUIT)
+"""What a terminal sends to all that run in front of it."""
 
 
 @click.group()
@@ -76,17 +78,21 @@ class Guarded:
         self._command, self._grace = command, grace
         self._begun = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
         self._group = 0 if not sys.stdin.isatty() else None  # at a terminal it stays where Ctrl-C and reading work
 
     def run(self, held: Lock) -> int:
         """Run it to its end, and answer its exit code."""
-        told = {**os.environ, "STEADHOLD_FENCE": str(held.fence), "STEADHOLD_LOCK": held.name}
-        try:
-            with subprocess.Popen(self._command, env=told, process_group=self._group) as self._process, self._passing():
+        with self._passing():
+            told = {**os.environ, "STEADHOLD_FENCE": str(held.fence), "STEADHOLD_LOCK": held.name}
+            try:
+                with subprocess.Popen(self._command, env=told, process_group=self._group) as self._process:
+                    self._begun.set()
+                    for number in self._early:
+                        self._send(number)
+                    code = self._process.wait()
+            finally:
                 self._begun.set()
-                code = self._process.wait()
-        finally:
-            self._begun.set()
         return code if code >= 0 else 128 - code
 
     def stop(self) -> None:
@@ -101,12 +107,20 @@ class Guarded:
     @contextmanager
     def _passing(self) -> Iterator[None]:
         """Pass on what would end us, and wait for what the command makes of it."""
-        before = {number: signal.signal(number, lambda number, _: self._send(number)) for number in FORWARDED}
+        before = {number: signal.signal(number, self._pass) for number in FORWARDED}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _pass(self, number: int, _frame: object) -> None:
+        if self._group is None and number in TYPED:
+            return  # the command has it already, and would take a second one for impatience
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._send(number)
 
     def _send(self, number: int) -> bool:
         """Send a signal (0 only looks), and tell whether anybody was there."""
