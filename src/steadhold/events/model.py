@@ -17,7 +17,7 @@ from steadhold.kit.plan import Refusal
 KEPT_SECONDS: Final = 3 * 86_400
 """How long an event is kept, unless the server is set otherwise (contracts: retention)."""
 
-OURS: Final = ("job:", "approval:", "effect:", "schedule:", "inbox:", "webhook:", "lock:")
+OURS: Final = ("job:", "approval:", "effect:", "schedule:", "inbox:", "webhook:", "lock:", "subscription:")
 """Aggregates whose ids begin so take events from their own room alone."""
 
 _REVISION: Final = re.compile(r"[1-9][0-9]{0,14}")
@@ -107,6 +107,45 @@ class TransitionConflict(Refusal):
     """The aggregate is not in the state that the transition leaves (409)."""
 
     state: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionNotPermitted(Refusal):
+    """The aggregate's type does not let it go from one state to the other (409). None: it is being made."""
+
+    from_state: str | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateType:
+    """What states aggregates of a type have, and from which to which they may go."""
+
+    aggregate_type: str
+    revision: int
+    states: tuple[str, ...]
+    edges: tuple[tuple[str, str], ...]
+
+    def permits(self, before: str | None, after: str) -> bool:
+        """Whether an aggregate may come to a state; one that is made, or has none yet, may begin in any."""
+        return after in self.states and (before is None or before == after or (before, after) in self.edges)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeWritten:
+    """The type is so now."""
+
+    aggregate_type: AggregateType
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """What led to an event, nearest first. `more`: it goes on behind the last; `lost`: that is not kept any more."""
+
+    events: tuple[Event, ...]
+    more: bool = False
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-from uuid import UUID
+from typing import TypeAlias
 
 from steadhold import fences
 from steadhold.events.model import (
     KEPT_SECONDS,
     Aggregate,
+    AggregateType,
     Appended,
-    Due,
+    Causes,
     Event,
     EventsPruned,
     EventTaken,
     Happened,
-    Head,
     History,
     ReservedId,
     TransitionConflict,
-    Waiting,
+    TransitionNotPermitted,
+    TypeWritten,
     event,
     event_id,
     is_ours,
     place_of,
 )
 from steadhold.kit.fields import FenceRef
-from steadhold.kit.limits import EVENT_DATA_BYTES_MAX, EVENTS_MAX
+from steadhold.kit.limits import CAUSES_MAX, EVENT_DATA_BYTES_MAX, EVENTS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows
 from steadhold.kit.sql import Item, load
 
 SQL = load(__file__)
+
+AppendOutcome: TypeAlias = (
+    Appended | RevisionConflict | StaleFence | TransitionConflict | TransitionNotPermitted | EventTaken | ReservedId
+)
 
 
 def record(workspace: str, happened: Sequence[tuple[str, int, Happened]]) -> Plan[list[str]]:
@@ -79,16 +83,17 @@ def append(
     happened: Sequence[Happened],
     *,
     fence: FenceRef | None = None,
+    fences_held: Sequence[FenceRef] = (),
     from_state: str | None = None,
     state: str | None = None,
     aggregate_type: str | None = None,
     owner: str | None = None,
-) -> Plan[Appended | RevisionConflict | StaleFence | TransitionConflict | EventTaken | ReservedId]:
+) -> Plan[AppendOutcome]:
     """Move an aggregate from revision `expected` by one for each event, in your transaction.
 
     `expected` None creates it, with a type and an owner ("lock:<its id>" or "job:<id>", the grant that every
-    append then needs as `fence`). `from_state` is the state that it must be in, `state` the one it comes to.
-    Any refusal leaves nothing.
+    append then needs as `fence`, or among `fences_held`). `from_state` is the state that it must be in, `state` the
+    one it comes to, if its type permits that. Any refusal leaves nothing.
     """
     if not 1 <= len(happened) <= EVENTS_MAX:
         raise ValueError(f"an append has 1 to {EVENTS_MAX} events, not {len(happened)}")
@@ -96,9 +101,11 @@ def append(
         return ReservedId(aggregate_id)
     found = yield from aggregate.plan(workspace, aggregate_id)
     needed = owner if isinstance(found, Missing) else found.owner
-    if refused := (yield from _owned(workspace, needed, fence)):
+    if refused := (yield from _owned(workspace, needed, [*fences_held, *([fence] if fence else [])])):
         return refused
     if refused := (yield from _new_ids(workspace, happened)):
+        return refused
+    if refused := (yield from _permitted(workspace, found, expected, from_state, state, aggregate_type)):
         return refused
     item = {
         "workspace": workspace,
@@ -118,10 +125,34 @@ def append(
     return Appended(moved, tuple((yield from record(workspace, placed))))
 
 
-def _owned(workspace: str, owner: str | None, fence: FenceRef | None) -> Plan[StaleFence | None]:
-    if fence is not None and (refused := (yield from fences.require(workspace, [fence]))):
+def _owned(workspace: str, owner: str | None, refs: Sequence[FenceRef]) -> Plan[StaleFence | None]:
+    if refs and (refused := (yield from fences.require(workspace, refs))):
         return refused
-    return StaleFence(owner) if owner is not None and (fence is None or fence.subject != owner) else None
+    return StaleFence(owner) if owner is not None and all(ref.subject != owner for ref in refs) else None
+
+
+def _permitted(
+    workspace: str,
+    found: Aggregate | Missing,
+    expected: int | None,
+    from_state: str | None,
+    state: str | None,
+    aggregate_type: str | None,
+) -> Plan[TransitionConflict | TransitionNotPermitted | None]:
+    """At its expected revision an aggregate is in one state alone, so what was read of it without a lock decides."""
+    before = None
+    if isinstance(found, Aggregate):
+        if found.revision != expected:
+            return None
+        if from_state is not None and found.state != from_state:
+            return TransitionConflict(found.state)
+        aggregate_type, before = found.aggregate_type, found.state
+    if state is None or aggregate_type is None:
+        return None
+    kind = yield from get_type.plan(workspace, aggregate_type)
+    if isinstance(kind, Missing) or kind.permits(before, state):
+        return None
+    return TransitionNotPermitted(before, state)
 
 
 def _new_ids(workspace: str, happened: Sequence[Happened]) -> Plan[EventTaken | None]:
@@ -143,6 +174,73 @@ def aggregate(workspace: str, aggregate_id: str) -> Plan[Aggregate | Missing]:
     """Read where an aggregate stands."""
     found = yield from maybe(SQL.aggregate, Aggregate, workspace=workspace, aggregate_id=aggregate_id)
     return found or Missing()
+
+
+@operation
+def aggregates(workspace: str, after: str, limit: int) -> Plan[list[Aggregate]]:
+    """List aggregates by id, from behind `after`: those that you made, not those of the house."""
+    found = yield from rows(SQL.aggregates, workspace=workspace, after=after, limit=limit)
+    return [Aggregate(*row) for row in found]
+
+
+@operation
+def put_type(
+    workspace: str,
+    aggregate_type: str,
+    states: Sequence[str],
+    edges: Sequence[tuple[str, str]],
+    expected: int | None,
+    fences_held: Sequence[FenceRef] = (),
+) -> Plan[TypeWritten | RevisionConflict | StaleFence]:
+    """Say in which states aggregates of a type can be, and how they move, if that has revision `expected`."""
+    if stale := (yield from fences.require(workspace, fences_held)):
+        return stale
+    item = {
+        "workspace": workspace,
+        "aggregate_type": aggregate_type,
+        "states": list(states),
+        "edges_from": [before for before, _ in edges],
+        "edges_to": [after for _, after in edges],
+    }
+    made = (
+        yield from maybe(SQL.make_type, _type, **item)
+        if expected is None
+        else maybe(SQL.change_type, _type, expected=expected, **item)
+    )
+    if made is not None:
+        return TypeWritten(made, created=expected is None)
+    found = yield from get_type.plan(workspace, aggregate_type)
+    return RevisionConflict(None if isinstance(found, Missing) else found.revision)
+
+
+@operation
+def get_type(workspace: str, aggregate_type: str) -> Plan[AggregateType | Missing]:
+    """Read what aggregates of a type may do."""
+    return (
+        yield from maybe(SQL.aggregate_type, _type, workspace=workspace, aggregate_type=aggregate_type)
+    ) or Missing()
+
+
+def _type(name: str, revision: int, states: list[str], before: list[str], after: list[str]) -> AggregateType:
+    return AggregateType(name, revision, tuple(states), tuple(zip(before, after, strict=True)))
+
+
+@operation
+def causes(workspace: str, name: str, limit: int = CAUSES_MAX) -> Plan[Causes | Missing]:
+    """Follow an event back by `causation_id`, over all aggregates, at most `limit` steps; no event comes twice."""
+    found = yield from get.plan(workspace, name)
+    if isinstance(found, Missing):
+        return found
+    seen, chain = {name}, list[Event]()
+    while (cause := found.causation_id) is not None and cause not in seen:
+        if len(chain) == limit:
+            return Causes(tuple(chain), more=True)
+        seen.add(cause)
+        found = yield from get.plan(workspace, cause)
+        if isinstance(found, Missing):
+            return Causes(tuple(chain), lost=True)
+        chain.append(found)
+    return Causes(tuple(chain))
 
 
 @operation
@@ -187,89 +285,6 @@ def forget(workspace: str, aggregate_ids: Sequence[str]) -> Plan[int]:
     return (yield from one(SQL.forget, int, workspace=workspace, aggregate_ids=list(aggregate_ids)))
 
 
-def move(workspace: str, heads: Sequence[Head]) -> Plan[None]:
-    """Say where subjects stand now, and mark due whoever waits for them. Rank heads.
-
-    A change and its heads share a transaction; the room has locked its own rows before.
-    """
-    yield from each(
-        SQL.move,
-        [
-            {
-                "workspace": workspace,
-                "subject": head.subject,
-                "revision": head.revision,
-                "state": head.state,
-                "open": head.open,
-                "of": head.of,
-            }
-            for head in heads
-        ],
-    )
-    yield from settled(workspace, [head.subject for head in heads])
-
-
-def settled(workspace: str, subjects: Sequence[str]) -> Plan[None]:
-    """Mark due whoever waits for these subjects, for a room that keeps where they stand in rows of its own.
-
-    Those rows are locked before: a job registers its wait under the same lock, so neither misses the other.
-    """
-    yield from each(SQL.settled, [{"workspace": workspace, "subject": subject} for subject in subjects])
-
-
-def head(workspace: str, subject: str) -> Plan[Head | None]:
-    """Read where a subject stands, without holding it there; None: nothing was ever said of it."""
-    return (yield from maybe(SQL.head, Head, workspace=workspace, subject=subject))
-
-
-def hold(workspace: str, subject: str) -> Plan[Head | None]:
-    """Read where a subject stands and keep it there until commit; None: nothing was ever said of it. Rank heads."""
-    return (yield from maybe(SQL.hold, Head, workspace=workspace, subject=subject))
-
-
-def heads_of(workspace: str, of: str) -> Plan[list[Head]]:
-    """Read where the subjects stand that belong to another, as a job's effects do."""
-    return [Head(*row) for row in (yield from rows(SQL.heads_of, workspace=workspace, of=of))]
-
-
-def drop_heads(workspace: str, subjects: Sequence[str]) -> Plan[None]:
-    """Forget subjects that are being purged."""
-    yield from each(SQL.drop_heads, [{"workspace": workspace, "subject": subject} for subject in subjects])
-
-
-def wait(workspace: str, waiting: Sequence[Waiting]) -> Plan[None]:
-    """Register what jobs wait for, after `hold` (or the lock of the subject's own row) and a look that says not yet."""
-    yield from each(
-        SQL.wait,
-        [
-            {
-                "workspace": workspace,
-                "job_id": UUID(w.job_id),
-                "subject": w.subject,
-                "stage": w.stage,
-                "until": w.until,
-                "what": w.what,
-            }
-            for w in waiting
-        ],
-    )
-
-
 def due(workspace: str, limit: int) -> Plan[list[str]]:
     """List jobs whose wait is over, by its subject's change or its time. Locks nothing: lock the jobs, then `take`."""
     return [str(job_id) for (job_id,) in (yield from rows(SQL.due, workspace=workspace, limit=limit))]
-
-
-def take(workspace: str, job_ids: Sequence[str]) -> Plan[list[Due | None]]:
-    """Take away the waits that are over, of jobs whose rows are locked; None where it is not over, or was taken."""
-    hands = yield from each(SQL.take, [_job(workspace, job_id) for job_id in job_ids])
-    return [Due(str(hand[0][0]), *hand[0][1:]) if hand else None for hand in hands]
-
-
-def unwait(workspace: str, job_ids: Sequence[str]) -> Plan[None]:
-    """Take away waits of jobs that end otherwise; their rows are locked."""
-    yield from each(SQL.unwait, [_job(workspace, job_id) for job_id in job_ids])
-
-
-def _job(workspace: str, job_id: str) -> dict[str, Any]:
-    return {"workspace": workspace, "job_id": UUID(job_id)}

@@ -91,12 +91,12 @@ select n, revision from moved
 
 -- name: record
 -- rank: aggregates by aggregate_id, aggregate_revision
--- Writes history. Nobody can subscribe yet, so nothing has to be matched: the window begins here. (A relay will match
--- what is written, and then `matched_at` begins as null.)
+-- Writes history. Where nobody takes the workspace's events, nothing has to be matched: the window begins here.
 insert into steadhold.events (workspace, aggregate_id, aggregate_revision, event_id, schema_version, occurred_at, type,
   data_ref, data, correlation_id, causation_id, matched_at)
 select :workspace::text, aggregate_id, aggregate_revision, event_id, schema_version, steadhold.clock(), type, data_ref,
-  data, correlation_id, causation_id, steadhold.clock()
+  data, correlation_id, causation_id,
+  case when not (select steadhold.events_wanted(:workspace::text)) then steadhold.clock() end
 from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :event_id::text[], :schema_version::int[], :type::text[],
     :data_ref::text[], :data::bytea[], :correlation_id::text[], :causation_id::text[])
   with ordinality as i(aggregate_id, aggregate_revision, event_id, schema_version, type, data_ref, data, correlation_id,
@@ -207,3 +207,304 @@ select n, job_id, stage, happened, what from due
 delete from steadhold.waits w
 using unnest(:job_id::uuid[]) with ordinality as i(job_id, n)
 where w.workspace = :workspace::text and w.job_id = any(:job_id::uuid[]) and w.job_id = i.job_id
+
+-- name: want
+-- rank: aggregates
+-- From this commit on nothing is written as matched. See migration 0016.
+select steadhold.want_events(:workspace::text, :taker::text, :patience_ms::bigint)
+
+-- name: taker_held
+-- rank: aggregates
+select 1 from steadhold.event_takers t
+where t.workspace = :workspace::text and t.taker = any(array[:taker::text]) for update
+
+-- name: unwant
+-- rank: aggregates
+delete from steadhold.event_takers t where t.workspace = :workspace::text and t.taker = :taker::text
+
+-- name: subscription_held
+-- rank: aggregates
+select s.revision, s.deleted, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
+from steadhold.subscriptions s
+where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text]) for update
+
+-- name: subscribe
+-- rank: aggregates
+-- A deleted one goes on from its revision. One that somebody else makes at this moment is waited for, and wins.
+insert into steadhold.subscriptions as s (workspace, subscription, revision, types, aggregates, target, ordered, made_at,
+  changed_at)
+values (:workspace::text, :subscription::text, ((select h.incarnation from steadhold.house h where h.single) << 32) + 1,
+  :types::text[], :aggregates::text[], :target::text, :ordered::bool, steadhold.clock(), steadhold.clock())
+on conflict (workspace, subscription) do update set
+  revision = greatest(s.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+  types = excluded.types, aggregates = excluded.aggregates, target = excluded.target, ordered = excluded.ordered,
+  made_at = case when s.deleted then excluded.made_at else s.made_at end, changed_at = excluded.changed_at, deleted = false
+where s.revision = :expected::bigint
+returning s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
+
+-- name: unsubscribe
+-- rank: aggregates
+update steadhold.subscriptions s set deleted = true, announce_at = null, changed_at = steadhold.clock(),
+  revision = greatest(s.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
+where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text])
+returning s.revision
+
+-- name: subscription
+-- rank: read
+select s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at, s.deleted
+from steadhold.subscriptions s
+where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text])
+
+-- name: subscriptions
+-- rank: read
+select s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
+from steadhold.subscriptions s
+where s.workspace = :workspace::text and s.subscription > :after::text and not s.deleted
+order by s.subscription limit :limit::bigint
+
+-- name: subscriptions_count
+-- rank: read
+select count(*) from steadhold.subscriptions s where s.workspace = :workspace::text and not s.deleted
+
+-- name: matching
+-- rank: read
+-- One matches in a workspace at a time: so a revision gets its publication no later than the next one of its aggregate.
+select pg_try_advisory_xact_lock(hashtextextended(:workspace::text, 4184))
+
+-- name: unmatched
+-- rank: aggregates
+-- The oldest events that nobody has matched, and whatever else of their aggregates comes before them (the clock may have
+-- been set back meanwhile). There is no cursor: what commits late is simply there later.
+with oldest as materialized (
+  select e.aggregate_id, e.aggregate_revision from steadhold.events e
+  where e.workspace = :workspace::text and e.matched_at is null
+  order by e.occurred_at limit :limit::bigint
+), upto as materialized (
+  select aggregate_id, max(aggregate_revision) as revision from oldest group by aggregate_id
+)
+select e.aggregate_id, e.aggregate_revision, e.event_id, e.schema_version, e.occurred_at, e.type, e.data_ref, e.data,
+  e.correlation_id, e.causation_id
+from upto cross join lateral (
+  select e.* from steadhold.events e
+  where e.workspace = :workspace::text and e.aggregate_id = upto.aggregate_id
+    and e.aggregate_revision <= upto.revision and e.matched_at is null
+  order by e.aggregate_revision for no key update
+) e
+order by e.aggregate_id, e.aggregate_revision
+
+-- name: subscribed
+-- rank: aggregates
+-- After the events: so whoever subscribed before one of them committed is seen. Held, so that a deletion waits and then
+-- finds what was written for it.
+select s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
+from steadhold.subscriptions s
+where s.workspace = :workspace::text and not s.deleted order by s.subscription for key share
+
+-- name: publish
+-- rank: aggregates by aggregate_id, aggregate_revision, subscription
+-- A replay may have been quicker, and what is under way stays as it is; what has ended begins again where asked so.
+insert into steadhold.publications as p (workspace, aggregate_id, aggregate_revision, subscription, id, target, lane, key,
+  made_at)
+select :workspace::text, i.aggregate_id, i.aggregate_revision, i.subscription,
+  md5(i.subscription || '/' || i.aggregate_id || '@' || i.aggregate_revision)::uuid, i.target, i.lane, i.key,
+  steadhold.clock()
+from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :subscription::text[], :target::text[],
+    :lane::smallint[], :key::text[])
+  with ordinality as i(aggregate_id, aggregate_revision, subscription, target, lane, key, n)
+order by i.aggregate_id, i.aggregate_revision, i.subscription
+on conflict (workspace, aggregate_id, aggregate_revision, subscription) do update set
+  target = excluded.target, lane = excluded.lane, key = excluded.key, state = 0, attempts = 0, next_at = null, why = null,
+  settled_at = null
+where p.state >= 3 and :again::bool
+
+-- name: matched
+-- rank: aggregates by aggregate_id, aggregate_revision
+-- `open`: something of it is to be published, so its window has not begun.
+update steadhold.events e set matched_at = case when i.open then 'infinity' else steadhold.clock() end
+from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :open::bool[])
+  with ordinality as i(aggregate_id, aggregate_revision, open, n)
+where e.workspace = :workspace::text and e.aggregate_id = any(:aggregate_id::text[])
+  and e.aggregate_id = i.aggregate_id and e.aggregate_revision = i.aggregate_revision
+
+-- name: lanes
+-- rank: read
+-- The lanes in which something is to be done now.
+with recursive lane as (
+  (select p.target, p.lane from steadhold.publications p
+   where p.workspace = :workspace::text and p.state < 3 order by p.target, p.lane limit 1)
+  union all
+  select n.target, n.lane from lane cross join lateral (
+    select p.target, p.lane from steadhold.publications p
+    where p.workspace = :workspace::text and p.state < 3 and (p.target, p.lane) > (lane.target, lane.lane)
+    order by p.target, p.lane limit 1) n
+)
+select lane.target, lane.lane from lane
+where exists (select from steadhold.ready_keys(:workspace::text, lane.target, lane.lane, '', 1))
+
+-- name: ready
+-- rank: read
+-- The first open publications of the keys whose turn it is, behind `after`.
+select p.key, p.aggregate_id, p.aggregate_revision, p.subscription, p.state, p.next_at is null or p.next_at <= steadhold.clock()
+from steadhold.ready_keys(:workspace::text, :target::text, :lane::smallint, :after::text, :keys::bigint) as k(key)
+cross join lateral (
+  select p.* from steadhold.publications p
+  where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key = k.key
+    and p.state < 3
+  order by p.aggregate_revision, p.subscription limit :each::bigint
+) p
+order by p.key, p.aggregate_revision, p.subscription
+
+-- name: event_held
+-- rank: aggregates by aggregate_id, aggregate_revision
+-- An event's row before its publications': whoever changes both takes them so.
+with i as materialized (
+  select * from unnest(:aggregate_id::text[], :aggregate_revision::bigint[])
+    with ordinality as i(aggregate_id, aggregate_revision, n)
+), locked as materialized (
+  select e.* from steadhold.events e
+  where e.workspace = :workspace::text and e.aggregate_id = any(:aggregate_id::text[])
+    and (e.aggregate_id, e.aggregate_revision) in (select i.aggregate_id, i.aggregate_revision from i)
+  order by e.aggregate_id, e.aggregate_revision for no key update
+)
+select i.n, e.aggregate_id, e.aggregate_revision, e.event_id, e.schema_version, e.occurred_at, e.type, e.data_ref, e.data,
+  e.correlation_id, e.causation_id
+from i join locked e using (aggregate_id, aggregate_revision)
+
+-- name: publication_held
+-- rank: aggregates by aggregate_id, aggregate_revision, subscription
+with i as materialized (
+  select * from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :subscription::text[])
+    with ordinality as i(aggregate_id, aggregate_revision, subscription, n)
+), locked as materialized (
+  select p.* from steadhold.publications p
+  where p.workspace = :workspace::text and p.aggregate_id = any(:aggregate_id::text[])
+    and (p.aggregate_id, p.aggregate_revision, p.subscription) in
+      (select i.aggregate_id, i.aggregate_revision, i.subscription from i)
+  order by p.aggregate_id, p.aggregate_revision, p.subscription for no key update
+)
+select i.n, p.id, p.subscription, p.target, p.key, p.attempts, p.state
+from i join locked p using (aggregate_id, aggregate_revision, subscription)
+
+-- name: published
+-- rank: aggregates
+-- What is open of these has been published.
+update steadhold.publications p set state = 3, settled_at = steadhold.clock(), next_at = null, why = null
+where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state < 3
+returning p.aggregate_id, p.aggregate_revision
+
+-- name: held_up
+-- rank: aggregates by id
+-- What was not taken waits (`seconds`) or is parked, and then its subscription has something to announce.
+with i as materialized (
+  select * from unnest(:id::uuid[], :attempts::int[], :seconds::float8[], :why::text[])
+    with ordinality as i(id, attempts, seconds, why, n)
+), told as (
+  update steadhold.publications p set attempts = i.attempts, why = left(i.why, 1000),
+    state = case when i.seconds is null then 2 else 1 end,
+    next_at = steadhold.clock() + make_interval(secs => i.seconds)
+  from i where p.workspace = :workspace::text and p.id = any(:id::uuid[]) and p.id = i.id and p.state < 3
+  returning p.subscription, p.state
+)
+update steadhold.subscriptions s set announce_at = steadhold.clock()
+where s.workspace = :workspace::text and s.announce_at is null and not s.deleted
+  and s.subscription = any(array(select told.subscription from told where told.state = 2))
+
+-- name: ended
+-- rank: aggregates by aggregate_id, aggregate_revision
+-- The window of an event begins when nothing of it is open any more.
+update steadhold.events e set matched_at = steadhold.clock()
+from unnest(:aggregate_id::text[], :aggregate_revision::bigint[])
+  with ordinality as i(aggregate_id, aggregate_revision, n)
+where e.workspace = :workspace::text and e.aggregate_id = any(:aggregate_id::text[])
+  and e.aggregate_id = i.aggregate_id and e.aggregate_revision = i.aggregate_revision and e.matched_at = 'infinity'
+  and not exists (
+    select from steadhold.publications p
+    where p.workspace = :workspace::text and p.aggregate_id = e.aggregate_id
+      and p.aggregate_revision = e.aggregate_revision and p.state < 3)
+
+-- name: open_of
+-- rank: read
+select p.id, p.aggregate_id, p.aggregate_revision, p.subscription from steadhold.publications p
+where p.workspace = :workspace::text and p.target = :target::text and p.state < 3 and p.subscription = :subscription::text
+
+-- name: skip
+-- rank: aggregates
+update steadhold.publications p set state = 4, settled_at = steadhold.clock(), next_at = null
+where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state < 3
+
+-- name: again
+-- rank: aggregates
+-- An operator's retry: its attempts begin anew.
+update steadhold.publications p set state = 0, attempts = 0, next_at = null
+where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state < 3
+
+-- name: publication
+-- rank: read
+select p.id, p.subscription, p.target, p.aggregate_id, p.aggregate_revision, p.state, p.attempts, p.next_at, p.why, p.made_at,
+  p.settled_at
+from steadhold.publications p where p.workspace = :workspace::text and p.id = any(array[:id::uuid])
+
+-- name: publications
+-- rank: read
+select p.id, p.subscription, p.target, p.aggregate_id, p.aggregate_revision, p.state, p.attempts, p.next_at, p.why, p.made_at,
+  p.settled_at
+from steadhold.publications p
+where p.workspace = :workspace::text and p.state < 3 and p.state = :state::smallint and p.id > :after::uuid
+order by p.id limit :limit::bigint
+
+-- name: replayable
+-- rank: read
+-- What a replay may publish again: events that are kept and matched, from a place on.
+select e.aggregate_id, e.aggregate_revision, e.event_id, e.schema_version, e.occurred_at, e.type, e.data_ref, null::bytea,
+  e.correlation_id, e.causation_id
+from steadhold.events e
+where e.workspace = :workspace::text and e.matched_at is not null
+  and e.occurred_at >= :first::timestamptz and e.occurred_at < :until::timestamptz
+  and (e.aggregate_id, e.aggregate_revision) > (:aggregate_id::text, :aggregate_revision::bigint)
+order by e.aggregate_id, e.aggregate_revision limit :limit::bigint
+
+-- name: to_announce
+-- rank: aggregates
+select s.subscription, s.told from steadhold.subscriptions s
+where s.workspace = :workspace::text and s.announce_at <= (select steadhold.clock())
+order by s.subscription limit :limit::bigint for no key update skip locked
+
+-- name: parked
+-- rank: read by subscription
+select i.n, count(*), min(p.id::text), min(p.why) from unnest(:subscription::text[]) with ordinality as i(subscription, n)
+join steadhold.publications p on p.workspace = :workspace::text and p.state = 2 and p.subscription = i.subscription
+group by i.n
+
+-- name: announced
+-- rank: aggregates by subscription
+update steadhold.subscriptions s set told = s.told + i.told,
+  announce_at = case when i.told > 0 then steadhold.clock() + interval '1 day' end
+from unnest(:subscription::text[], :told::int[]) with ordinality as i(subscription, told, n)
+where s.workspace = :workspace::text and s.subscription = any(:subscription::text[]) and s.subscription = i.subscription
+
+-- name: aggregates
+-- rank: read
+select a.aggregate_id, a.aggregate_type, a.revision, a.state, a.owner from steadhold.aggregates a
+where a.workspace = :workspace::text and a.aggregate_id > :after::text order by a.aggregate_id limit :limit::bigint
+
+-- name: make_type
+-- rank: aggregates
+insert into steadhold.aggregate_types as t (workspace, aggregate_type, revision, states, edges_from, edges_to, changed_at)
+values (:workspace::text, :aggregate_type::text, ((select h.incarnation from steadhold.house h where h.single) << 32) + 1,
+  :states::text[], :edges_from::text[], :edges_to::text[], steadhold.clock())
+on conflict (workspace, aggregate_type) do nothing
+returning t.aggregate_type, t.revision, t.states, t.edges_from, t.edges_to
+
+-- name: change_type
+-- rank: aggregates
+update steadhold.aggregate_types t set
+  revision = greatest(t.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+  states = :states::text[], edges_from = :edges_from::text[], edges_to = :edges_to::text[], changed_at = steadhold.clock()
+where t.workspace = :workspace::text and t.aggregate_type = any(array[:aggregate_type::text])
+  and t.revision = :expected::bigint
+returning t.aggregate_type, t.revision, t.states, t.edges_from, t.edges_to
+
+-- name: aggregate_type
+-- rank: read
+select t.aggregate_type, t.revision, t.states, t.edges_from, t.edges_to from steadhold.aggregate_types t
+where t.workspace = :workspace::text and t.aggregate_type = any(array[:aggregate_type::text])

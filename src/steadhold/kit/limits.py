@@ -28,6 +28,9 @@ HEADER_SECONDS_MAX: Final = 10
 BODY_SECONDS_MAX: Final = 30
 """How long a body may take to arrive. More is 408."""
 
+ANSWER_SECONDS_MAX: Final = 30
+"""How long a client may take nothing of an answer that waits for it; then its connection is cut."""
+
 CONNECTIONS_MAX: Final = 4_096
 """Open connections of one server process; one more is answered 503 and closed."""
 
@@ -120,6 +123,44 @@ EVENT_DATA_BYTES_MAX: Final = 64 * 1024
 
 EVENTS_MAX: Final = 100
 """Events of one append."""
+
+CAUSES_MAX: Final = 100
+"""How far ``causes`` follows an event back."""
+
+TRANSITIONS_MAX: Final = 1_000
+"""Edges, and states, of one aggregate type."""
+
+SUBSCRIPTIONS_MAX: Final = 1_000
+"""Subscriptions of a workspace."""
+
+SUBSCRIPTION_GLOBS_MAX: Final = 100
+"""Globs of types, and of aggregates, of one subscription."""
+
+REPLAY_EVENTS_MAX: Final = 10_000
+"""Events that one request to replay looks at."""
+
+PUBLICATION_ATTEMPTS_MAX: Final = 20
+"""A publication that failed so often is parked."""
+
+PUBLICATION_BACKOFF_SECONDS_MAX: Final = 3_600
+"""How long a blocked publication waits at most for its next attempt."""
+
+# --- inboxes ----------------------------------------------------------------------------------
+
+INBOX_EVENT_BYTES_MAX: Final = 1024 * 1024
+"""The data of one event of an inbox. More is 413."""
+
+INBOX_BATCH_ITEMS_MAX: Final = 1_000
+"""Lines of one batch of events for an inbox."""
+
+INBOX_PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Data of one page of an inbox: it ends with the event that reaches this."""
+
+INBOX_AGE_SECONDS_DEFAULT: Final = 30 * 86_400
+"""``max_age_seconds`` of an inbox that does not say one."""
+
+INBOX_PURGE_ITEMS_MAX: Final = 500
+"""Events that retention removes at once, for as long as it holds the inbox."""
 
 # --- locks ------------------------------------------------------------------------------------
 

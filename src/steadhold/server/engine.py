@@ -20,7 +20,7 @@ from steadhold.db.pool import Pool
 from steadhold.kit.duty import Duty
 from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Single
-from steadhold.server import rooms
+from steadhold.server import relay, rooms
 from steadhold.server.health import Health
 from steadhold.server.hints import Hints
 from steadhold.server.loops import TICK_SECONDS, Announcements, Duties, forever
@@ -150,20 +150,22 @@ def _loops(settings: Settings, engine: Engine, duties: Iterable[Duty] | None, hi
         "hints told": (hints.send, 0.0),
         "hints heard": (hints.hear, LISTEN_AGAIN_SECONDS),
     }
+    announcements = Announcements(engine.pool, settings.retention)
     if settings.background:
         done = Duties(
-            rooms.duties(settings.retention) if duties is None else duties,
-            due=Announcements(engine.pool, settings.retention).read,
+            relay.beside(rooms.duties(settings.retention)) if duties is None else duties,
+            due=announcements.read,
             play=engine.player.play,
             hub=engine.hub,
             tallies=engine.tallies,
             alarm=alarm,
+            acts=relay.acts(engine.player.play) if duties is None else None,
         )
         once["duties"] = (done.tick, TICK_SECONDS)
+    common: dict[str, Any] = {"hub": engine.hub, "tallies": engine.tallies, "alarm": alarm}
+    punctual = {"duties": {"soon": announcements.soon}}
     return [
-        forever(
-            name, what, hub=engine.hub, tallies=engine.tallies, alarm=alarm, seconds=seconds, punctual=name == "duties"
-        )
+        forever(name, what, seconds=seconds, **common, **punctual.get(name, {}))
         for name, (what, seconds) in once.items()
     ]
 

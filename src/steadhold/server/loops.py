@@ -7,6 +7,7 @@ workspace. What fails is tried again for ever, later each time.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections import Counter
@@ -25,10 +26,14 @@ from steadhold.server.settings import Retention
 from steadhold.server.tallies import Tallies
 from steadhold.web.hub import Hub
 
-DUE: Final = "select workspace, duty from steadhold.due()"
+DUE: Final = (
+    "select workspace, duty, null::float8 as soon from steadhold.due() union all select null, null, steadhold.soon()"
+)
 TICK_SECONDS: Final = 0.7
 PAUSE_SECONDS_MAX: Final = 30.0
-BEHIND_SECOND: Final = (0.005, 0.04)
+BEHIND: Final = (0.005, 0.04)
+"""How many seconds after an instant it is looked for: never before it, and never together with other servers."""
+
 AT_ONCE: Final = 4
 """Duties played at once: background work must leave connections to requests."""
 
@@ -38,6 +43,8 @@ ROUNDS_MAX: Final = 20
 Play = Callable[[Call[Any]], Awaitable[Any]]
 Alarm = Callable[[Exception, Mapping[str, str]], None]
 Due = Callable[[], Awaitable[Iterable[tuple[str, str]]]]
+Act = Callable[[str], Awaitable[int]]
+"""What is done in a workspace in several transactions; answers how much was."""
 
 
 def pause(failures: int, seconds: float = TICK_SECONDS) -> float:
@@ -45,9 +52,9 @@ def pause(failures: int, seconds: float = TICK_SECONDS) -> float:
     return min(seconds * 2 ** min(failures, 16), PAUSE_SECONDS_MAX) * random.uniform(0.8, 1.1)  # noqa: S311 - spreads load
 
 
-def until_second(now: float) -> float:
-    """How long it is to just after the next whole second, which is when instants of schedules come due."""
-    return 1.0 - now % 1.0 + random.uniform(*BEHIND_SECOND)  # noqa: S311 - spreads load
+def behind(seconds: float) -> float:
+    """A little longer."""
+    return seconds + random.uniform(*BEHIND)  # noqa: S311 - spreads load
 
 
 async def forever(
@@ -58,11 +65,11 @@ async def forever(
     tallies: Tallies,
     alarm: Alarm,
     seconds: float,
-    punctual: bool = False,
+    soon: Callable[[], float] = lambda: math.inf,
 ) -> None:
     """Do something again and again until the server stops; a failure makes the pause longer, and is told once.
 
-    `punctual`: also just after each whole second of this machine's clock. If that is wrong, only the rest is left.
+    `soon`: in how many seconds there will be something to do, if that is known: then also just after it.
     """
     failures = 0
     while not hub.stopping:
@@ -77,16 +84,26 @@ async def forever(
             failures = 0
         with hub.waiting((), alone=False) as hint:
             wait = pause(failures, seconds)
-            await hint.wait(min(wait, until_second(time.time())) if punctual and not failures else wait)
+            await hint.wait(wait if failures else min(wait, behind(soon())))
 
 
 class Duties:
     """What is due, done. What fails waits longer each time, and is told once until it goes well again."""
 
     def __init__(
-        self, duties: Iterable[Duty], *, due: Due, play: Play, hub: Hub, tallies: Tallies, alarm: Alarm
+        self,
+        duties: Iterable[Duty],
+        *,
+        due: Due,
+        play: Play,
+        hub: Hub,
+        tallies: Tallies,
+        alarm: Alarm,
+        acts: Mapping[str, Act] | None = None,
     ) -> None:
-        self._duties = {duty.name: duty for duty in duties}
+        self._duties: dict[str, Duty | None] = {duty.name: duty for duty in duties}
+        self._acts = acts or {}
+        self._duties |= dict.fromkeys(self._acts)
         self._due, self._play, self._hub, self._tallies, self._alarm = due, play, hub, tallies, alarm
         self._not_before: dict[tuple[str, str], float] = {}
         self._failures: Counter[tuple[str, str]] = Counter()
@@ -96,27 +113,26 @@ class Duties:
         """Ask once what is due, and do it."""
         failpoints.hit("loops.tick")
         now = asyncio.get_running_loop().time()
-        due = [(workspace, self._duties[name]) for workspace, name in await self._due() if name in self._duties]
+        due = [(workspace, name) for workspace, name in await self._due() if name in self._duties]
         self._forget(now)
-        await asyncio.gather(*(self._run(workspace, duty, now) for workspace, duty in due))
+        await asyncio.gather(*(self._run(workspace, name, now) for workspace, name in due))
 
-    async def _run(self, workspace: str, duty: Duty, now: float) -> None:
-        key = (workspace, duty.name)
+    async def _run(self, workspace: str, name: str, now: float) -> None:
+        key, duty = (workspace, name), self._duties[name]
         if now < self._not_before.get(key, now):
             return
         async with self._at_once:
             try:
-                settled = await self._rounds(workspace, duty)
+                settled = await (self._rounds(workspace, duty) if duty else self._acts[name](workspace))
             except Exception as error:  # noqa: BLE001 - one workspace's trouble is not the others'
                 self._failed(key, error, now)
                 return
         self._failures.pop(key, None)
-        self._tallies.duty(duty.name, "settled", settled)
-        if duty.every_seconds:
+        self._tallies.duty(name, "settled", settled)
+        if duty and duty.every_seconds:
             self._not_before[key] = now + duty.every_seconds
-        if settled:
-            for topic in duty.touches:
-                self._hub.touch((workspace, *topic))
+        for topic in duty.touches if duty and settled else ():
+            self._hub.touch((workspace, *topic))
 
     async def _rounds(self, workspace: str, duty: Duty) -> int:
         total = 0
@@ -152,11 +168,19 @@ class Announcements:
         told = ", ".join(f"set_config('steadhold.{name}', '{n}', true)" for name, n in windows.items())
         self._begin = f"begin read only; select {told}"
         self._pool = pool
+        self._next = math.inf
 
     async def read(self) -> list[tuple[str, str]]:
         """Answer workspaces and the names of duties due there."""
+        self._next = math.inf
         async with self._pool.connection() as conn:
             await conn.execute(self._begin)
-            due = await conn.fetch(DUE)
+            *due, coming = await conn.fetch(DUE)
             await roll_back(conn)
+        if coming["soon"] is not None:
+            self._next = asyncio.get_running_loop().time() + coming["soon"]
         return [(row["workspace"], row["duty"]) for row in due]
+
+    def soon(self) -> float:
+        """In how many seconds the next instant of a schedule comes, by the database's clock when it was last asked."""
+        return max(self._next - asyncio.get_running_loop().time(), 0.0)

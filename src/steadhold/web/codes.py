@@ -69,6 +69,15 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "operation_expired": Kind(410, "stop", "The operation's id is older than receipts are kept"),
     "operation_mismatch": Kind(422, "stop", "The operation's id was used for another request"),
     "operation_clock": Kind(422, "stop", "The operation's id lies in the future"),
+    # --- events ---
+    "reserved_id": Kind(422, "stop", "The aggregate belongs to the house"),
+    "event_taken": Kind(409, "stop", "Another event has this id"),
+    "transition_conflict": Kind(409, "reread", "The aggregate is in another state"),
+    "transition_not_permitted": Kind(409, "stop", "The type permits no such transition"),
+    "events_pruned": Kind(410, "reread", "Events so early are not kept any more"),
+    "writers_open": Kind(409, "wait", "Events are being written"),
+    "subscriptions_full": Kind(409, "stop", "The workspace has all its subscriptions"),
+    "publication_settled": Kind(409, "stop", "The publication is in a state that leaves nothing to do"),
     # --- locks ---
     "lock_held": Kind(409, "wait", "Somebody holds the lock"),
     "lock_lost": Kind(409, "stop", "The lock is lost"),
@@ -101,6 +110,12 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "already_used": Kind(409, "stop", "The approval was used"),
     "not_usable": Kind(409, "stop", "The approval cannot be used"),
     "quorum_unreachable": Kind(422, "stop", "Fewer can approve than have to"),
+    # --- inboxes ---
+    "epoch_required": Kind(400, "reread", "A position is an epoch and a number"),
+    "inbox_restored": Kind(409, "reread", "The inbox was restored: positions of its old epoch have ended"),
+    "gap_not_accepted": Kind(409, "reread", "Events in between were removed"),
+    "consumer_leased": Kind(409, "wait", "Somebody has the consumer alone"),
+    "beyond_head": Kind(422, "reread", "No event has this number yet"),
     # --- schedules ---
     "bad_cron": Kind(400, "stop", "The cron expression is not one of this dialect"),
     "bad_time_zone": Kind(422, "stop", "The time zone is missing or unknown"),

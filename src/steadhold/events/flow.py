@@ -1,0 +1,252 @@
+"""How events find their way: subscriptions, publications, lanes, and what a target may say. Pure."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeAlias
+
+from steadhold.events.model import Event
+from steadhold.kit.limits import PUBLICATION_ATTEMPTS_MAX, PUBLICATION_BACKOFF_SECONDS_MAX
+from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
+from steadhold.kit.plan import Plan, Refusal
+
+State: TypeAlias = Literal["pending", "blocked", "parked", "published", "skipped"]
+STATES: Final[tuple[State, ...]] = ("pending", "blocked", "parked", "published", "skipped")
+LANES: Final = 16
+"""Lanes of a target: a lane belongs to one relay at a time, and a key to one lane for ever."""
+
+PUBLICATION_MOVES: Final = {
+    "pending": {"published", "blocked", "parked", "skipped"},
+    "blocked": {"published", "pending", "parked", "skipped"},
+    "parked": {"pending", "skipped"},
+    "published": {"pending"},
+    "skipped": {"pending"},
+}
+"""What becomes of a publication; what has ended begins again by a replay alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Which events go where. `types` and `aggregates` are globs; `target` is `inbox:<name>` or `sink:<name>`."""
+
+    types: tuple[str, ...]
+    target: str
+    aggregates: tuple[str, ...] = ()
+    ordered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A subscription as it is kept."""
+
+    id: str
+    revision: int
+    spec: Spec
+    made_at: datetime
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One event on its way to one subscription's target. `attempts` are those that failed."""
+
+    id: str
+    subscription: str
+    target: str
+    key: str
+    attempts: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A publication as it is told to an operator."""
+
+    id: str
+    subscription: str
+    target: str
+    aggregate_id: str
+    aggregate_revision: int
+    state: State
+    attempts: int
+    next_at: datetime | None
+    why: str | None
+    made_at: datetime
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The target has it; a duplicate is taken, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Not now. Asked again after `seconds`, or by the usual steps; parked when the attempts are used up."""
+
+    why: str
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """Never: it is parked at once."""
+
+    why: str
+
+
+Answer: TypeAlias = Taken | Retry | Reject
+Append: TypeAlias = Callable[[str, str, Sequence[Publication]], Plan[list[Answer]]]
+"""A target that brings its own plan: workspace, name, what to append in order. Settled in the same transaction."""
+
+Taker: TypeAlias = Callable[[str, Sequence[Event]], Plan[None]]
+"""Who else is given what was matched, in the transaction that matches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Where a target's own plan stands that appends to it."""
+
+    append: Append
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Where a target is asked over the network. What it does not answer in `seconds` is asked again later."""
+
+    publish: Callable[[str, str, Sequence[Publication]], Awaitable[list[Answer]]]
+    seconds: float = 10.0
+
+
+Target: TypeAlias = Inside | Outside
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """The subscription is so now; what commits after this has committed is published."""
+
+    subscription: Subscription
+    created: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribed:
+    """The subscription is gone, and what was on its way to it is skipped."""
+
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class WritersOpen(Refusal):
+    """Transactions that write events have been open for too long to begin to watch them (409, try again)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled(Refusal):
+    """It is in a state in which there is nothing to retry or to skip (409)."""
+
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """An operator's word was obeyed."""
+
+    publication: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """So many events are published again, or for the first time. `after` is where to go on, None at the end."""
+
+    events: int
+    after: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionsFull(Refusal):
+    """The workspace has all the subscriptions it may have (409)."""
+
+
+PutOutcome: TypeAlias = Subscribed | RevisionConflict | Missing | StaleFence | WritersOpen | SubscriptionsFull
+DeleteOutcome: TypeAlias = Unsubscribed | RevisionConflict | Missing | StaleFence
+SteerOutcome: TypeAlias = Steered | Settled | Missing
+
+
+def matches(globs: Sequence[str], text: str) -> bool:
+    """Whether one of the globs is the text: `*` stands for any characters, also none; all else for itself."""
+    return any(_glob(glob).fullmatch(text) for glob in globs)
+
+
+@lru_cache(maxsize=4_096)
+def _glob(glob: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, re.split(r"\*+", glob))), re.DOTALL)
+
+
+def wants(spec: Spec, event: Event) -> bool:
+    """Whether an event goes to a subscription."""
+    return matches(spec.types, event.type) and (not spec.aggregates or matches(spec.aggregates, event.aggregate_id))
+
+
+def key_of(spec: Spec, event: Event) -> str:
+    """What an event keeps its order with."""
+    return event.aggregate_id if spec.ordered else f"{event.aggregate_id}@{event.aggregate_revision}"
+
+
+def lane_of(key: str) -> int:
+    """The lane of a key: the same in every process."""
+    return zlib.crc32(key.encode()) % LANES
+
+
+def subject(target: str, lane: int) -> str:
+    """The grant under which a lane is published."""
+    return f"lane:{target}/{lane}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a publication that was not taken. `seconds` is None where it is parked."""
+
+    id: str
+    attempts: int
+    seconds: float | None
+    why: str
+
+
+def verdict(publication: Publication, answer: Retry | Reject) -> Verdict:
+    """Block it for a while, twice as long each time; or park it, when it was rejected or tried often enough."""
+    attempts = publication.attempts + 1
+    parked = isinstance(answer, Reject) or attempts >= PUBLICATION_ATTEMPTS_MAX
+    usual = 2.0 ** min(attempts - 1, 12)
+    seconds = None if isinstance(answer, Reject) or answer.seconds is None else max(answer.seconds, 0.0)
+    wait = min(usual if seconds is None else seconds, PUBLICATION_BACKOFF_SECONDS_MAX)
+    return Verdict(publication.id, attempts, None if parked else wait, answer.why)
+
+
+def settled(batch: Sequence[Publication], answers: Sequence[Answer]) -> tuple[list[str], list[Verdict]]:
+    """What was published, and what was not. Behind a key's first that was not taken, nothing of that key is either."""
+    if len(batch) != len(answers):
+        raise ValueError(f"a target answered {len(answers)} of {len(batch)} publications")
+    taken: list[str] = []
+    held: dict[str, Verdict] = {}
+    for publication, answer in zip(batch, answers, strict=True):
+        if publication.key in held:
+            continue
+        if isinstance(answer, Taken):
+            taken.append(publication.id)
+        else:
+            held[publication.key] = verdict(publication, answer)
+    return taken, [*held.values()]
+
+
+def subscription(
+    id: str, revision: int, types: list[str], target: str, aggregates: list[str], *rest: Any
+) -> Subscription:
+    """Make a subscription of its row."""
+    ordered, made_at, changed_at = rest
+    return Subscription(id, revision, Spec(tuple(types), target, tuple(aggregates), ordered), made_at, changed_at)

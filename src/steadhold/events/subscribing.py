@@ -1,0 +1,232 @@
+"""Subscriptions, and what an operator says of publications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from steadhold import fences
+from steadhold.events import flow, relaying
+from steadhold.events.flow import (
+    STATES,
+    DeleteOutcome,
+    PutOutcome,
+    Replayed,
+    Settled,
+    Spec,
+    State,
+    Steered,
+    SteerOutcome,
+    Subscribed,
+    Subscription,
+    SubscriptionsFull,
+    Told,
+    Unsubscribed,
+    WritersOpen,
+)
+from steadhold.events.model import Event, Happened, event
+from steadhold.events.plans import SQL, record
+from steadhold.kit.fields import FenceRef
+from steadhold.kit.limits import SUBSCRIPTIONS_MAX
+from steadhold.kit.outcome import Missing, RevisionConflict
+from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
+
+PATIENCE_MS: Final = 100
+"""How long the first subscription of a workspace holds up whoever writes events, at most."""
+
+MINE: Final = "subscriptions"
+FIRST: Final = UUID(int=0)
+
+
+def want(workspace: str, by: str, patience_ms: int = PATIENCE_MS) -> Plan[bool]:
+    """Be a taker of what commits once this has committed. False, and nothing happened, where writers are in the way."""
+    return (yield from one(SQL.want, bool, workspace=workspace, taker=by, patience_ms=patience_ms))
+
+
+def unwant(workspace: str, by: str) -> Plan[None]:
+    """Be a taker no longer. `hold_taker` first, then look whether anybody needs it."""
+    yield from rows(SQL.unwant, workspace=workspace, taker=by)
+
+
+def hold_taker(workspace: str, by: str) -> Plan[None]:
+    """Hold off whoever wants to rely on this taker, until commit."""
+    yield from rows(SQL.taker_held, workspace=workspace, taker=by)
+
+
+@single_operation
+def subscribe(
+    workspace: str,
+    id: str,
+    spec: Spec,
+    expected: int | None,
+    fences_held: Sequence[FenceRef] = (),
+    *,
+    patience_ms: int = PATIENCE_MS,
+) -> Plan[PutOutcome]:
+    """Say which events go where, if the subscription has revision `expected`; None: if there is none of this id.
+
+    Whatever commits after this has committed is published by it. Outcomes: `Subscribed`, `RevisionConflict`, `Missing`,
+    `StaleFence`, `SubscriptionsFull`, `WritersOpen` where events were being written for longer than `patience_ms`.
+    """
+    if stale := (yield from fences.require(workspace, fences_held)):
+        return stale
+    found = yield from rows(SQL.subscription_held, workspace=workspace, subscription=id)
+    revision, gone = found[0][:2] if found else (None, True)
+    if gone and expected is not None:
+        return Missing(revision)
+    if not gone and expected != revision:
+        return RevisionConflict(revision)
+    if gone and (yield from one(SQL.subscriptions_count, int, workspace=workspace)) >= SUBSCRIPTIONS_MAX:
+        return SubscriptionsFull()
+    if not (yield from want(workspace, MINE, patience_ms)):
+        return WritersOpen()
+    item = {"types": [*spec.types], "aggregates": [*spec.aggregates], "target": spec.target, "ordered": spec.ordered}
+    made = yield from maybe(
+        SQL.subscribe, flow.subscription, workspace=workspace, subscription=id, expected=revision, **item
+    )
+    return RevisionConflict(None) if made is None else Subscribed(made, created=bool(gone))
+
+
+@single_operation
+def unsubscribe(workspace: str, id: str, expected: int, fences_held: Sequence[FenceRef] = ()) -> Plan[DeleteOutcome]:
+    """Delete a subscription at revision `expected`; what is on its way to it is skipped."""
+    if stale := (yield from fences.require(workspace, fences_held)):
+        return stale
+    found = yield from rows(SQL.subscription_held, workspace=workspace, subscription=id)
+    if not found or found[0][1]:
+        return Missing(found[0][0] if found else None)
+    if found[0][0] != expected:
+        return RevisionConflict(found[0][0])
+    revision = yield from one(SQL.unsubscribe, int, workspace=workspace, subscription=id)
+    yield from _skip_all(workspace, id, found[0][3])
+    yield from hold_taker(workspace, MINE)
+    if not (yield from one(SQL.subscriptions_count, int, workspace=workspace)):
+        yield from unwant(workspace, MINE)
+    return Unsubscribed(revision)
+
+
+def _skip_all(workspace: str, id: str, target: str) -> Plan[None]:
+    found = yield from rows(SQL.open_of, workspace=workspace, subscription=id, target=target)
+    places = [(aggregate_id, revision) for _, aggregate_id, revision, _ in found]
+    yield from each(SQL.event_held, [_place(workspace, *place) for place in places])
+    yield from rows(SQL.skip, workspace=workspace, ids=[row[0] for row in found])
+    yield from relaying.close(workspace, places)
+
+
+def _place(workspace: str, aggregate_id: str, revision: int) -> dict[str, object]:
+    return {"workspace": workspace, "aggregate_id": aggregate_id, "aggregate_revision": revision}
+
+
+@operation
+def subscription(workspace: str, id: str) -> Plan[Subscription | Missing]:
+    """Read a subscription; `Missing` has the last revision of one that was deleted."""
+    found = yield from rows(SQL.subscription, workspace=workspace, subscription=id)
+    if not found or found[0][-1]:
+        return Missing(found[0][1] if found else None)
+    return flow.subscription(*found[0][:-1])
+
+
+@operation
+def subscriptions(workspace: str, after: str, limit: int) -> Plan[list[Subscription]]:
+    """List subscriptions by id, from behind `after`."""
+    found = yield from rows(SQL.subscriptions, workspace=workspace, after=after, limit=limit)
+    return [flow.subscription(*row) for row in found]
+
+
+# --- publications -----------------------------------------------------------------------------
+
+
+@operation
+def publications(workspace: str, state: State, after: str | None, limit: int) -> Plan[list[Told]]:
+    """List publications that are pending, blocked or parked, by id."""
+    place = FIRST if after is None else UUID(after)
+    found = yield from rows(SQL.publications, workspace=workspace, state=STATES.index(state), after=place, limit=limit)
+    return [_told(*row) for row in found]
+
+
+def _told(id: UUID, subscription: str, target: str, aggregate_id: str, revision: int, state: int, *rest: Any) -> Told:
+    return Told(str(id), subscription, target, aggregate_id, revision, STATES[state], *rest)
+
+
+@operation
+def retry(workspace: str, id: str) -> Plan[SteerOutcome]:
+    """Let a blocked or parked publication be tried now, with all its attempts before it."""
+    return (yield from _steer(workspace, id, "retry"))
+
+
+@operation
+def skip(workspace: str, id: str) -> Plan[SteerOutcome]:
+    """Never publish this; what waits behind it goes on."""
+    return (yield from _steer(workspace, id, "skip"))
+
+
+def _steer(workspace: str, id: str, verb: str) -> Plan[SteerOutcome]:
+    found = yield from maybe(SQL.publication, _told, workspace=workspace, id=UUID(id))
+    if found is None:
+        return Missing()
+    place = (found.aggregate_id, found.aggregate_revision)
+    yield from each(SQL.event_held, [_place(workspace, *place)])
+    named = {**_place(workspace, *place), "subscription": found.subscription}
+    (hand,) = yield from each(SQL.publication_held, [named])
+    if not hand:
+        return Missing()
+    now: int = hand[0][-1]
+    state = STATES[now]
+    if state in {"published", "skipped"} or (verb == "retry" and state == "pending"):
+        return Settled(state)
+    yield from rows(SQL.skip if verb == "skip" else SQL.again, workspace=workspace, ids=[UUID(id)])
+    yield from relaying.close(workspace, [place] if verb == "skip" else [])
+    return Steered((yield from one(SQL.publication, _told, workspace=workspace, id=UUID(id))))
+
+
+@single_operation
+def replay(
+    workspace: str, id: str, first: datetime, until: datetime, after: tuple[str, int], limit: int
+) -> Plan[Replayed | Missing]:
+    """Publish what happened from `first` to before `until` again, as far as it is kept and the subscription wants it.
+
+    At most `limit` events from behind the place `after` are looked at; go on from `Replayed.after` until it is None.
+    """
+    found = yield from subscription.plan(workspace, id)
+    if isinstance(found, Missing):
+        return found
+    seen = yield from rows(
+        SQL.replayable, workspace=workspace, first=first, until=until, limit=limit,
+        aggregate_id=after[0], aggregate_revision=after[1],
+    )  # fmt: skip
+    kept = [told for told in (event(*row) for row in seen) if flow.wants(found.spec, told)]
+    held = yield from each(
+        SQL.event_held, [_place(workspace, told.aggregate_id, told.aggregate_revision) for told in kept]
+    )
+    wanted: list[Event] = [event(*hand[0]) for hand in held if hand]
+    yield from relaying.publish(workspace, wanted, found, again=True)
+    return Replayed(len(wanted), (seen[-1][0], seen[-1][1]) if len(seen) == limit else None)
+
+
+@single_operation
+def announce(workspace: str, limit: int) -> Plan[int]:
+    """Say of subscriptions that something of theirs is parked: when it was, and each day that it still is."""
+    found = yield from rows(SQL.to_announce, workspace=workspace, limit=limit)
+    hands = yield from each(SQL.parked, [{"workspace": workspace, "subscription": id} for id, _ in found])
+    told = [
+        (f"subscription:{id}", told + 1, Happened("publication.parked", _summary(id, *hand[0])))
+        for (id, told), hand in zip(found, hands, strict=True)
+        if hand
+    ]
+    yield from record(workspace, told)
+    yield from each(
+        SQL.announced,
+        [
+            {"workspace": workspace, "subscription": id, "told": int(bool(hand))}
+            for (id, _), hand in zip(found, hands, strict=True)
+        ],
+    )
+    return len(found)
+
+
+def _summary(id: str, count: int, publication: str, why: str | None) -> bytes:
+    return msgspec.json.encode({"subscription": id, "parked": count, "publication": publication, "why": why})

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from steadhold import fences
+from steadhold.db.pool import Pool
+from steadhold.events import relaying
+from steadhold.events.routes import ROUTES
+from steadhold.jobs.routes import ROUTES as JOBS
+from steadhold.locks.routes import ROUTES as LOCKS
+from steadhold.play.lockstep import Lockstep
+from steadhold.play.single import Single
+from steadhold.web.flights import Flights
+from steadhold.web.hub import Hub
+from steadhold.web.serve import Doors
+from tests.jobs.house import House as Jobs
+
+
+class House(Jobs):
+    """The doors of events over a real database, and of what may own an aggregate."""
+
+    def __init__(self, player, workspace):
+        super().__init__(player, workspace)
+        above = replace(self.doors.above, require=fences.require)
+        self.doors = Doors((*ROUTES, *LOCKS, *JOBS), above, hub=Hub(), flights=Flights())
+
+    async def enter(self, scopes=("events:*", "locks:*", "jobs:*")):
+        return await super().enter(scopes)
+
+    async def match(self):
+        return await self.player.play(relaying.match.call(self.workspace, 100))
+
+
+@pytest.fixture(params=["lockstep", "single"])
+async def house(request, dsn, workspace):
+    async with Pool(dsn, size=6) as pool:
+        player = Lockstep(pool) if request.param == "lockstep" else Single(pool)
+        yield await House(player, workspace).enter()
+        if isinstance(player, Lockstep):
+            await player.close()

@@ -1,0 +1,167 @@
+"""events through the doors: what who appends, reads and subscribes is answered."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from steadhold.kit.ids import new_id
+
+MADE = {"events": [{"type": "order.placed", "data": {"total": 1.10}}], "aggregate_type": "order", "state": "placed"}
+
+
+async def test_a_change_and_its_events(house):
+    raw = b'{"events":[{"type":"order.placed","data":{"total":1.10},"correlation_id":"c"}],"state":"placed"}'
+    made = await house("POST", "/v1/aggregates/o-1/events", raw, if_none_match="*")
+    assert (made.status, made.headers["revision"]) == (201, "1")
+    assert made.json == {"aggregate_id": "o-1", "revision": 1, "event_ids": ["o-1@1"]}
+    body = {"events": [{"type": "a"}, {"type": "b"}], "transition": {"from": "placed", "to": "paid"}}
+    assert (await house("POST", "/v1/aggregates/o-1/events", body, if_match='"1"')).json["revision"] == 3
+    late = await house("POST", "/v1/aggregates/o-1/events", body, if_match='"1"')
+    assert (late.status, late.code, late.json["current_revision"]) == (412, "condition_false", 3)
+    stands = await house("GET", "/v1/aggregates/o-1")
+    assert (stands.headers["etag"], stands.json) == ('"3"', {"aggregate_id": "o-1", "revision": 3, "state": "paid"})
+    assert (await house("GET", "/v1/aggregates/o-1", if_none_match='"3"')).status == 304
+    page = (await house("GET", "/v1/aggregates/o-1/events?after_revision=0&limit=2")).json
+    assert [item["type"] for item in page["items"]] == ["order.placed", "a"]
+    rest = (await house("GET", f"/v1/aggregates/o-1/events?limit=2&cursor={page['next_cursor']}")).json
+    assert [item["aggregate_revision"] for item in rest["items"]] == [3]
+    event = await house("GET", "/v1/events/o-1@1")
+    assert b'"data":{"total":1.10}' in event.body
+    assert (await house("GET", "/v1/events/o-1@1/data")).body == b'{"total":1.10}'
+    assert (await house("GET", "/v1/events/o-1@2/data")).status == 404
+    assert [item["aggregate_id"] for item in (await house("GET", "/v1/aggregates")).json["items"]] == ["o-1"]
+
+
+async def test_an_append_is_watched(house):
+    watcher = asyncio.ensure_future(house("GET", "/v1/aggregates/o-1?wait_seconds=30"))
+    await house("POST", "/v1/aggregates/o-1/events", MADE, if_none_match="*")
+    assert (await watcher).json["state"] == "placed"
+
+
+async def test_appends_that_are_refused(house):
+    async def append(id, body, **headers):
+        got = await house("POST", f"/v1/aggregates/{id}/events", body, **headers)
+        return got.status, got.code
+
+    one = {"events": [{"type": "a"}]}
+    assert await append("job:1", one, if_none_match="*") == (422, "reserved_id")
+    assert await append("a", one) == (428, "condition_required")
+    assert await append("a", {"events": []}, if_none_match="*") == (400, "bad_member")
+    assert await append("a", {"events": [{"type": "a", "event_id": "b@2"}]}, if_none_match="*") == (400, "bad_member")
+    assert await append("a", {**one, "owner": "job"}, if_none_match="*") == (400, "bad_member")
+    assert await append("a", {**one, "aggregate_type": "t"}, if_match='"1"') == (400, "bad_member")
+    named = {"events": [{"type": "a", "event_id": "mine"}]}
+    assert (await house("POST", "/v1/aggregates/a/events", named, if_none_match="*")).status == 201
+    assert await append("b", named, if_none_match="*") == (409, "event_taken")
+    moved = {**one, "transition": {"from": "x", "to": "y"}}
+    assert await append("a", moved, if_match='"1"') == (409, "transition_conflict")
+    assert await append("a", one, if_none_match="*") == (412, "condition_false")
+    big = {"events": [{"type": "a", "data": "x" * 65_536}]}
+    assert await append("c", big, if_none_match="*") == (400, "bad_member")
+
+
+async def test_a_type_permits_its_edges_alone(house):
+    edges = [{"from": "placed", "to": "paid"}]
+    type = {"states": ["placed", "paid"], "edges": edges}
+    assert (await house("PUT", "/v1/aggregate-types/order", type, if_none_match="*")).status == 201
+    assert (await house("GET", "/v1/aggregate-types/order")).json["edges"] == edges
+    stray = {"states": ["placed"], "edges": edges}
+    assert (await house("PUT", "/v1/aggregate-types/order", stray, if_match='"1"')).code == "bad_member"
+    lost = await house("POST", "/v1/aggregates/o/events", {**MADE, "state": "lost"}, if_none_match="*")
+    assert (lost.status, lost.code, lost.json["to"]) == (409, "transition_not_permitted", "lost")
+    await house("POST", "/v1/aggregates/o/events", MADE, if_none_match="*")
+    paid = {"events": [{"type": "order.paid"}], "state": "paid"}
+    assert (await house("POST", "/v1/aggregates/o/events", paid, if_match='"1"')).status == 201
+    back = {"events": [{"type": "order.back"}], "state": "placed"}
+    refused = await house("POST", "/v1/aggregates/o/events", back, if_match='"2"')
+    assert (refused.code, refused.json["from"]) == ("transition_not_permitted", "paid")
+    wider = {**type, "edges": [*edges, {"from": "paid", "to": "placed"}]}
+    assert (await house("PUT", "/v1/aggregate-types/order", wider, if_match='"1"')).headers["etag"] == '"2"'
+    assert (await house("POST", "/v1/aggregates/o/events", back, if_match='"2"')).status == 201
+
+
+async def test_an_owned_aggregate_needs_its_grant(house):
+    one = {"events": [{"type": "a"}]}
+    held = {"if_none_match": "*", "fence": '"lock:a";fence=1'}
+    refused = await house("POST", "/v1/aggregates/a/events", {**one, "owner": "lock"}, if_none_match="*")
+    assert (refused.status, refused.code, refused.json["subject"]) == (409, "stale_fence", "lock:a")
+    await house("POST", "/v1/locks/a/acquire", {"owner": "me", "ttl_seconds": 30})
+    assert (await house("POST", "/v1/aggregates/a/events", {**one, "owner": "lock"}, **held)).status == 201
+    assert (await house("POST", "/v1/aggregates/a/events", one, if_match='"1"')).code == "stale_fence"
+    held = {"if_match": '"1"', "fence": '"lock:a";fence=1'}
+    assert (await house("POST", "/v1/aggregates/a/events", one, **held)).status == 201
+    await house("POST", "/v1/locks/a/release", {"fence": 1})
+    held = {"if_match": '"2"', "fence": '"lock:a";fence=1'}
+    assert (await house("POST", "/v1/aggregates/a/events", one, **held)).code == "stale_fence"
+
+
+async def test_a_jobs_own_aggregate_needs_the_jobs_fence(house):
+    job = await house.claimed()
+    fence = f'"job:{job["job_id"]}";fence={job["fence"]}'
+    body = {"events": [{"type": "a"}], "owner": "job", "job_id": job["job_id"]}
+    assert (await house("POST", "/v1/aggregates/a/events", body, if_none_match="*", fence=fence)).status == 201
+    assert (await house("POST", "/v1/aggregates/a/events", {"events": body["events"]}, if_match='"1"')).status == 409
+
+
+async def test_causes_are_followed_and_never_in_a_circle(house):
+    for n, cause in enumerate(["c-3", "c-0", "c-1", "c-2"]):
+        event = {"type": "a", "event_id": f"c-{n}", "causation_id": cause}
+        await house("POST", f"/v1/aggregates/a-{n}/events", {"events": [event]}, if_none_match="*")
+    found = (await house("GET", "/v1/events/c-3/causes")).json
+    assert [item["event_id"] for item in found["items"]] == ["c-2", "c-1", "c-0"]
+    assert (found["complete"], found["pruned"]) == (True, False)
+    lost = {"events": [{"type": "a", "causation_id": "gone"}]}
+    await house("POST", "/v1/aggregates/b/events", lost, if_none_match="*")
+    assert (await house("GET", "/v1/events/b@1/causes")).json == {"items": [], "complete": False, "pruned": True}
+    assert (await house("GET", "/v1/events/none/causes")).status == 404
+
+
+async def test_subscriptions(house):
+    body = {"types": ["order.*"], "target": {"inbox": "billing"}}
+    made = await house("PUT", "/v1/subscriptions/s", body, if_none_match="*")
+    assert (made.status, made.headers["etag"]) == (201, '"1"')
+    assert {k: made.json[k] for k in ("types", "target", "ordered_by", "aggregates")} == {
+        **body, "ordered_by": "aggregate", "aggregates": [],
+    }  # fmt: skip
+    assert (await house("PUT", "/v1/subscriptions/s", body, if_none_match="*")).code == "condition_false"
+    both = {**body, "target": {"inbox": "a", "sink": "b"}}
+    assert (await house("PUT", "/v1/subscriptions/s", both, if_match='"1"')).code == "bad_member"
+    again = await house("PUT", "/v1/subscriptions/s", {**body, "ordered_by": "none"}, if_match='"1"')
+    assert (again.status, again.json["revision"]) == (200, 2)
+    assert [item["subscription_id"] for item in (await house("GET", "/v1/subscriptions")).json["items"]] == ["s"]
+    assert (await house("DELETE", "/v1/subscriptions/s", if_match='"1"')).status == 412
+    assert (await house("DELETE", "/v1/subscriptions/s", if_match='"2"')).status == 204
+    gone = await house("GET", "/v1/subscriptions/s")
+    assert (gone.status, gone.json["last_revision"]) == (404, 3)
+    assert (await house("PUT", "/v1/subscriptions/s", body, if_none_match="*")).headers["etag"] == '"4"'
+
+
+async def test_publications_are_shown_and_steered(house):
+    body = {"types": ["*"], "target": {"inbox": "billing"}}
+    await house("PUT", "/v1/subscriptions/s", body, if_none_match="*")
+    await house("POST", "/v1/aggregates/o/events", MADE, if_none_match="*")
+    await house.match()
+    (item,) = (await house("GET", "/v1/publications?state=pending")).json["items"]
+    assert (item["subscription_id"], item["target"], item["aggregate_id"]) == ("s", {"inbox": "billing"}, "o")
+    address = f"/v1/publications/{item['publication_id']}"
+    assert (await house("POST", f"{address}/retry")).code == "publication_settled"
+    assert (await house("POST", f"{address}/skip")).json["state"] == "skipped"
+    assert (await house("POST", f"{address}/skip")).code == "publication_settled"
+    assert (await house("POST", f"/v1/publications/{new_id()}/skip")).status == 404
+    assert (await house("GET", "/v1/publications")).code == "bad_query"
+    span = {"from": "2000-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z"}
+    assert (await house("POST", "/v1/subscriptions/s/replay", span)).json == {"events": 1}
+    assert len((await house("GET", "/v1/publications?state=pending")).json["items"]) == 1
+    assert (await house("POST", "/v1/subscriptions/none/replay", span)).status == 404
+
+
+@pytest.mark.parametrize("scope, method, target", [
+    ("events:append", "GET", "/v1/aggregates/a"), ("events:read", "PUT", "/v1/subscriptions/s"),
+    ("events:read", "GET", "/v1/publications?state=parked"),
+])  # fmt: skip
+async def test_each_door_has_its_scope(house, scope, method, target):
+    await house.enter([scope])
+    got = await house(method, target, {"types": ["*"], "target": {"inbox": "a"}} if method == "PUT" else None)
+    assert got.code == "missing_scope"
