@@ -92,7 +92,11 @@ async def test_the_list_has_pages_and_shows_no_more_than_the_key_may(house):
     await house.enter(["locks:*:b"])
     assert [item["name"] for item in (await house("GET", "/v1/locks")).json["items"]] == ["b"]
     assert (await house("GET", "/v1/locks/a.1")).code == "missing_scope"
-    assert (await house.acquire("a.1")).code == "missing_scope"
+    refused = await house.acquire("a.1")
+    assert (refused.code, refused.json["detail"]) == (
+        "missing_scope",
+        "This key lacks the scope locks:write for 'a.1'.",
+    )
     assert (await house.acquire("b")).code == "lock_held"
     assert (await house("POST", "/v1/fences/a.1", {"fence": 1})).code == "missing_scope"
 

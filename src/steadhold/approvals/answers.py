@@ -21,7 +21,7 @@ _SAID: dict[type[Any], Callable[[Any], Problem]] = {
     Missing: problem.refused,
     outcomes.QuorumUnreachable: lambda r: Problem(
         "quorum_unreachable",
-        f"{r.quorum} have to approve, and of those named only {r.able} can.",
+        f"{r.quorum} have to approve, and of those named only {r.able} can: who asks counts with allow_requester only.",
         {"quorum": r.quorum, "able": r.able},
     ),
     outcomes.NotApprover: lambda r: Problem("not_approver", r.why),
@@ -34,10 +34,12 @@ _SAID: dict[type[Any], Callable[[Any], Problem]] = {
     ),
     outcomes.ArtifactMismatch: lambda r: Problem(
         "artifact_mismatch",
-        "What you named is not exactly what is decided about.",
+        "What you named is not exactly what is decided about, or the hash is missing: compare with `artifact`.",
         {"artifact": {"reference": r.artifact.reference, "version": r.artifact.version, "hash": r.artifact.hash}},
     ),
-    outcomes.AlreadyUsed: lambda _: Problem("already_used", "The approval was used, under another use_id."),
+    outcomes.AlreadyUsed: lambda _: Problem(
+        "already_used", "The approval was used, and it is used once: ask again for another act."
+    ),
     outcomes.NotUsable: lambda r: Problem(
         "not_usable", f"The approval cannot be used: it is {r.reason}.", {"reason": r.reason}
     ),

@@ -48,7 +48,7 @@ def _one_cadence(body: SpecBody) -> str | None:
     if body.sequential and body.overlap != "enqueue":
         stop("bad_schedule", 'Only overlap "enqueue" can be sequential.', pointer="/sequential")
     if body.starts_at is not None and body.ends_at is not None and body.starts_at >= body.ends_at:
-        stop("bad_schedule", "ends_at lies behind starts_at.", pointer="/ends_at")
+        stop("bad_schedule", "`ends_at` has to lie after `starts_at`.", pointer="/ends_at")
     if body.cron is not None:
         return _cron(body.cron, body.time_zone)
     for name in ("time_zone", "dst"):

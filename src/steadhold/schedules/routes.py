@@ -153,7 +153,7 @@ def backfill(ask: Request) -> Ask[out.BackfillOutcome]:
     """Run past instants that nothing was recorded of."""
     id, key, body = ask.params["id"], ask.operation or ask.fresh, decode.body(ask, BackfillBody)
     if body.first >= body.until:
-        problem.stop("bad_schedule", "to lies behind from.", pointer="/to")
+        problem.stop("bad_schedule", "`to` has to lie after `from`.", pointer="/to")
     revision = conditions.maybe_match(ask)
 
     def render(outcome: out.BackfillOutcome) -> Answer:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
+import msgspec.inspect
 
 from steadhold.kit import exact as kit
 from steadhold.kit import ids
@@ -88,7 +89,7 @@ def _beyond(value: Any) -> tuple[str | int, ...] | None:
 
 @functools.cache
 def _tells_time(into: type[msgspec.Struct]) -> bool:
-    return "date-time" in str(msgspec.json.schema(into))
+    return "DateTimeType" in repr(msgspec.inspect.type_info(into))
 
 
 @functools.cache

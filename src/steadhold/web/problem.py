@@ -11,7 +11,7 @@ from steadhold.web.ask import Problem, Stop
 from steadhold.web.codes import PROBLEMS
 
 MEDIA_TYPE: Final = "application/problem+json"
-MISSING: Final = Problem("not_found", "Nothing that this key may see has this name.")
+MISSING: Final = Problem("not_found", "Nothing that this key may see has this name or address.")
 """The one answer for a missing, a foreign and a malformed id."""
 
 _ENCODER: Final = msgspec.json.Encoder()
@@ -43,6 +43,10 @@ def stop(code: str, detail: str, /, **extras: Any) -> NoReturn:
     raise Stop(Problem(code, detail, extras))
 
 
+def _at(revision: int | None) -> str:
+    return "no revision" if revision is None else f"revision {revision}"
+
+
 def refused(outcome: StaleFence | RevisionConflict | Missing) -> Problem:
     """The problem that a refusal shared by many rooms is."""
     match outcome:
@@ -53,7 +57,7 @@ def refused(outcome: StaleFence | RevisionConflict | Missing) -> Problem:
         case RevisionConflict(current):
             return Problem(
                 "condition_false",
-                "The condition names another revision than the current one; read, and decide again.",
+                f"It is at {_at(current)} now, which is not what the condition names; read, and decide again.",
                 {"current_revision": current},
             )
         case Missing(last_revision):

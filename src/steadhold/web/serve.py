@@ -144,7 +144,8 @@ class Doors:
         route, params = self._find(turn)
         turn.route = route
         if not self._in_scope(route, who, params):
-            stop("missing_scope", f"This key lacks the scope {route.scope}.", scope=route.scope)
+            stop("missing_scope", f"This key lacks the scope {route.scope}{self._for(route, who, params)}.",
+                 scope=route.scope)  # fmt: skip
         if (limited := self.above.rate(who)) is not None:
             return limited
         most = bodies.inspect(route, head.fields)
@@ -173,6 +174,11 @@ class Doors:
         if route.narrows:
             return bool(self.above.reach(who, route.scope))
         return self.above.permits(who, route.scope, params.get(route.scoped) if route.scoped else None)
+
+    def _for(self, route: Route, who: Principal, params: Mapping[str, str]) -> str:
+        """The name that a scope is lacking for, where the key has it for other names."""
+        named = params.get(route.scoped) if route.scoped else None
+        return f" for {named!a}" if named and self.above.reach(who, route.scope) else ""
 
     def _find(self, turn: _Turn) -> tuple[Route, dict[str, str]]:
         found = self.router.find(turn.raw_path)
