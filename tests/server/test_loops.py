@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 
 import msgspec
 import pytest
 
+from steadhold import schedules
 from steadhold.db.pool import Pool
 from steadhold.kit.duty import Duty
 from steadhold.kit.plan import Call
+from steadhold.play.single import Single
 from steadhold.server.engine import running
-from steadhold.server.loops import PAUSE_SECONDS_MAX, ROUNDS_MAX, Announcements, Duties, forever, pause, until_second
+from steadhold.server.loops import DUE, PAUSE_SECONDS_MAX, ROUNDS_MAX, Announcements, Duties, forever, pause
 from steadhold.server.settings import Retention
 from steadhold.server.tallies import Tallies
 from steadhold.testing import Probe
@@ -155,11 +158,30 @@ async def test_a_loop_outlives_failures_tells_the_first_and_marks_successes():
     await loop
 
 
-def test_a_punctual_loop_looks_just_after_a_whole_second():
-    for now in (0.0, 1_000.25, 1_000.999):
-        at = now + until_second(now)
-        assert 0 < at - now <= 1.04
-        assert 0.004 < at % 1.0 < 0.041
+async def test_a_loop_is_punctual_for_what_it_knows_is_coming():
+    hub, probe = Hub(), Probe()
+
+    async def once():
+        probe("tried")
+
+    loop = asyncio.ensure_future(
+        forever("duties", once, hub=hub, tallies=Tallies(), alarm=print, seconds=3600.0, soon=lambda: 0.0)
+    )
+    await probe.seen("tried", times=3)
+    hub.stop()
+    await loop
+
+
+async def test_the_next_instant_is_known_from_the_database(fresh_database):
+    workspace = fresh_database.new_workspace()
+    hourly = schedules.Spec(job=schedules.Job("report"), every_seconds=3600)
+    async with Pool(fresh_database.dsn, size=1) as pool:
+        announcements = Announcements(pool, Retention())
+        await announcements.read()
+        assert announcements.soon() == math.inf
+        await Single(pool).play(schedules.put.call(workspace, "hourly", hourly, None))
+        await announcements.read()
+        assert 0 < announcements.soon() <= 3600
 
 
 def test_pauses_grow_to_a_bound_and_differ():
@@ -180,7 +202,7 @@ async def test_a_tick_is_one_query_that_leaves_no_settings_on_its_connection(dsn
         begun, asked, ended = said
         assert begun.startswith("begin read only; select ")
         assert "set_config('steadhold.receipts_seconds', '777777', true)" in begun
-        assert (asked, ended) == ("select workspace, duty from steadhold.due()", "rollback")
+        assert (asked, ended) == (DUE, "rollback")
         async with pool.connection() as conn:
             assert not await conn.fetchval("select current_setting('steadhold.receipts_seconds', true)")
 

@@ -23,7 +23,7 @@ from steadhold.play.single import Single
 from steadhold.server import relay, rooms
 from steadhold.server.health import Health
 from steadhold.server.hints import Hints
-from steadhold.server.loops import TICK_SECONDS, Announcements, Duties, forever
+from steadhold.server.loops import TICK_SECONDS, Announcements, Duties, forever, never
 from steadhold.server.receipts import receipted
 from steadhold.server.settings import Settings
 from steadhold.server.tallies import Tallies
@@ -162,10 +162,17 @@ def _loops(settings: Settings, engine: Engine, duties: Iterable[Duty] | None, hi
             acts=relay.acts(engine.player.play) if duties is None else None,
         )
         once["duties"] = (done.tick, TICK_SECONDS)
-    common: dict[str, Any] = {"hub": engine.hub, "tallies": engine.tallies, "alarm": alarm}
-    punctual = {"duties": {"soon": announcements.soon}}
+    known = {"duties": announcements.soon}
     return [
-        forever(name, what, seconds=seconds, **common, **punctual.get(name, {}))
+        forever(
+            name,
+            what,
+            hub=engine.hub,
+            tallies=engine.tallies,
+            alarm=alarm,
+            seconds=seconds,
+            soon=known.get(name, never),
+        )
         for name, (what, seconds) in once.items()
     ]
 

@@ -57,6 +57,11 @@ def behind(seconds: float) -> float:
     return seconds + random.uniform(*BEHIND)  # noqa: S311 - spreads load
 
 
+def never() -> float:
+    """Nothing that is known of is to come."""
+    return math.inf
+
+
 async def forever(
     name: str,
     once: Callable[[], Awaitable[None]],
@@ -65,7 +70,7 @@ async def forever(
     tallies: Tallies,
     alarm: Alarm,
     seconds: float,
-    soon: Callable[[], float] = lambda: math.inf,
+    soon: Callable[[], float] = never,
 ) -> None:
     """Do something again and again until the server stops; a failure makes the pause longer, and is told once.
 
