@@ -1,0 +1,289 @@
+"""Inboxes: what is accepted, what is read, and how far a consumer has come."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from steadhold.kit.limits import INBOX_AGE_SECONDS_DEFAULT
+from steadhold.kit.plan import Refusal
+
+MOVES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
+    "held": frozenset({"released", "expired"}),
+    "released": frozenset(),
+    "expired": frozenset(),
+})  # fmt: skip
+"""What becomes of a consumer's lease."""
+
+KEPT_SECONDS: Final = 35 * 86_400
+"""How long a key is known once its event is gone, unless the server is set otherwise (contracts: retention)."""
+
+Source: TypeAlias = Literal["client", "relay", "door"]
+"""Who may have sent an event: each has keys of its own."""
+
+_EVENTS: Final = uuid.UUID("6f2b8a14-1c0d-5b7e-8a35-90f4d2c7e6b1")
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What an inbox keeps: events of at most this age, so many, of so many bytes. None: without end."""
+
+    max_age_seconds: float | None = float(INBOX_AGE_SECONDS_DEFAULT)
+    max_events: int | None = None
+    max_bytes: int | None = None
+
+
+class Envelope(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What an event says of itself, besides its data."""
+
+    type: str
+    schema_version: int = 1
+    aggregate_id: str | None = None
+    aggregate_revision: int | None = None
+    occurred_at: str | None = None
+    correlation_id: str | None = None
+    causation_id: str | None = None
+    data_ref: str | None = None
+    source: str = "client"
+
+
+class Item(msgspec.Struct, frozen=True, gc=False):
+    """An event to be appended under a key of its source.
+
+    `head` are the members of its envelope, as JSON without braces; `body` its data, JSON unless there is a
+    `content_type`; None where the envelope has a reference. `event_id` None: it follows from inbox, source and key.
+    """
+
+    key: str
+    head: bytes
+    body: bytes | None
+    content_type: str | None = None
+    source: Source = "client"
+    event_id: str | None = None
+
+    @property
+    def digest(self) -> bytes:
+        """What makes the content this content and no other."""
+        kind = b"" if self.content_type is None else self.content_type.encode()
+        there, body = (b"-", b"") if self.body is None else (b"+", self.body)
+        lengths = b"%d %d" % (len(self.head), len(kind))
+        return hashlib.sha256(b"%b %b%b%b%b" % (lengths, self.head, kind, there, body)).digest()
+
+    @property
+    def known_as(self) -> str:
+        """The key, with its source: a client cannot take a relay's or a door's."""
+        return f"{self.source}:{self.key}"
+
+
+def item(
+    key: str, envelope: Envelope, body: bytes | None, content_type: str | None = None, event_id: str | None = None
+) -> Item:
+    """An event to be appended, of what it says of itself and its data."""
+    source: Source = "client" if envelope.source not in ("relay", "door") else envelope.source
+    return Item(key, _ENCODER.encode(envelope)[1:-1], body, content_type, source, event_id)
+
+
+def event_id(inbox: str, known_as: str) -> str:
+    """The id of an event that came without one: the same for the same key, also where a restored inbox lost it."""
+    return str(uuid.uuid5(_EVENTS, f"{inbox}/{known_as}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The inbox, or the consumer, has this revision now."""
+
+    revision: int
+
+
+class Appended(msgspec.Struct, frozen=True, gc=False):
+    """The event has this place. `duplicate`: it had before, and this changed nothing."""
+
+    sequence: int
+    epoch: str
+    event_id: str
+    accepted_at: datetime
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch(Refusal):
+    """The key was used for an event of other content, which stands at `sequence` (422)."""
+
+    key: str
+    sequence: int
+    epoch: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoInbox(Refusal):
+    """There is no inbox of this name (404)."""
+
+    inbox: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoConsumer(Refusal):
+    """There is no consumer of this name in the inbox (404)."""
+
+    consumer: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPruned(Refusal):
+    """The key is older than keys are known: nobody can say whether it was accepted (410)."""
+
+    key: str
+
+
+class Received(msgspec.Struct, frozen=True, gc=False):
+    """An event as it is read. The fields are the columns of its row."""
+
+    sequence: int
+    event_id: str
+    accepted_at: datetime
+    content_type: str | None
+    head: bytes
+    body: bytes | None
+
+    @property
+    def envelope(self) -> Envelope:
+        """What the event says of itself."""
+        return msgspec.json.decode(b"{%b}" % self.head, type=Envelope)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events that were removed, both ends included."""
+
+    from_sequence: int
+    to_sequence: int
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What follows a position: first what is gone, then what is there. `next_after` is where the next page begins."""
+
+    epoch: str
+    events: tuple[Received, ...]
+    gaps: tuple[Gap, ...]
+    next_after: int
+    first_retained: int
+    last_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored(Refusal):
+    """The position is of another epoch: since then events may have been lost (409)."""
+
+    epoch: str
+    last_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeyondHead(Refusal):
+    """No event has this number yet (422)."""
+
+    last_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class GapNotAccepted(Refusal):
+    """Events in between were removed before the consumer acknowledged them, and it has not said that it knows (409)."""
+
+    from_sequence: int
+    to_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """How far the consumer has come. `moved`: this acknowledgement took it there."""
+
+    epoch: str
+    position: int
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """An inbox as it stands."""
+
+    name: str
+    revision: int
+    retention: Retention
+    epoch: str
+    first_retained: int
+    last_sequence: int
+    bytes: int
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A consumer as it stands. `holder` and `fence` are those of the lease that holds now."""
+
+    inbox: str
+    name: str
+    revision: int
+    epoch: str
+    position: int
+    first_retained: int
+    last_sequence: int
+    holder: str | None
+    fence: int | None
+    until: datetime | None
+
+    @property
+    def lag(self) -> int:
+        """How many numbers lie ahead of it, removed ones included."""
+        return self.last_sequence - self.position
+
+    @property
+    def gap(self) -> tuple[int, int] | None:
+        """What was removed before it was acknowledged."""
+        return (self.position + 1, self.first_retained - 1) if self.first_retained - 1 > self.position else None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a new consumer begins: at the first retained event, behind the last one, or behind a position."""
+
+    at: Literal["earliest", "latest", "position"]
+    epoch: str | None = None
+    sequence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """The consumer is the owner's until `until`, unless renewed. `again`: it was already, under the same key."""
+
+    fence: int
+    until: datetime
+    lease_seconds: float
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerLeased(Refusal):
+    """Another holds the consumer (409)."""
+
+    holder: str
+    expires_in_seconds: float
+
+
+AppendOutcome: TypeAlias = Appended | Mismatch | NoInbox
+ReadOutcome: TypeAlias = Page | Restored | BeyondHead | NoInbox
+
+
+def subject_of(inbox: str, consumer: str) -> str:
+    """The subject of a consumer's lease."""
+    return f"consumer:{inbox}/{consumer}"

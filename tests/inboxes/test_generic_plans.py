@@ -1,0 +1,66 @@
+"""Inboxes are reached by index, whatever the arguments turn out to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from steadhold.inboxes.plans import SQL
+from steadhold.play.single import opening
+from tests.operations.generic_plan import walks
+
+TABLES = ("inboxes", "inbox_events", "inbox_keys", "inbox_consumers", "inbox_gaps", "inbox_sweeps", "grants")
+
+CROWD = """
+insert into steadhold.inboxes
+    (workspace, name, id, revision, present, epoch, incarnation, last_sequence, made_at, changed_at)
+  select %(w)s, 'b' || n, md5(n::text)::uuid, 1, true, 'e', 0, 9, c, c
+  from generate_series(1, 3000) n, steadhold.clock() c;
+insert into steadhold.inbox_events select %(w)s, md5((n %% 30)::text)::uuid, n, 'e' || n, c, null, '', ''
+  from generate_series(1, 6000) n, steadhold.clock() c;
+insert into steadhold.inbox_keys select %(w)s, md5((n %% 30)::text)::uuid, 'k' || n, n, 'e' || n, sha256(''), c
+  from generate_series(1, 6000) n, steadhold.clock() c;
+insert into steadhold.inbox_consumers select %(w)s, md5((n %% 3000)::text)::uuid, 'c' || n, 1, true, 0, 0, c, c
+  from generate_series(1, 6000) n, steadhold.clock() c;
+insert into steadhold.inbox_gaps select %(w)s, md5(n::text)::uuid, 1, 2, 'retention', c
+  from generate_series(1, 3000) n, steadhold.clock() c;
+insert into steadhold.inbox_sweeps select %(w)s, md5(n::text)::uuid, 'keys', 'b' || n, c
+  from generate_series(1, 3000) n, steadhold.clock() c;
+insert into steadhold.grants (workspace, subject, fence, holder, length_seconds, until, check_at)
+  select %(w)s, 'consumer:b/' || n, 1, 'h', 30, c, c from generate_series(1, 3000) n, steadhold.clock() c
+"""
+
+
+@pytest.fixture
+def crowded(database, workspace):
+    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
+    with database.connect() as conn, conn.transaction(force_rollback=True):
+        for text in CROWD.split(";"):
+            conn.execute(text.encode(), {"w": workspace})
+        conn.execute("analyze")
+        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
+        yield conn
+
+
+@pytest.mark.parametrize("name", [sql.name.partition(".")[2] for sql in SQL if sql.name != "inboxes.plan_sweep"])
+def test_nothing_is_scanned(crowded, name):
+    found = walks(crowded, getattr(SQL, name))
+    assert found
+    assert [table for table in TABLES if "Seq Scan" in found.get(table, ())] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "index"),
+    [
+        ("hold", "inboxes", "inboxes_pkey"),
+        ("append", "inboxes", "inboxes_pkey"),
+        ("append", "inbox_keys", "inbox_keys_pkey"),
+        ("page", "inbox_events", "inbox_events_pkey"),
+        ("shrink", "inbox_events", "inbox_events_pkey"),
+        ("acknowledge", "inbox_consumers", "inbox_consumers_pkey"),
+        ("acknowledge", "grants", "grants_pkey"),
+        ("hold_consumer", "inbox_consumers", "inbox_consumers_pkey"),
+        ("due_sweeps", "inbox_sweeps", "inbox_sweeps_to_check"),
+    ],
+)
+def test_by_which_index(crowded, name, table, index):
+    assert walks(crowded, getattr(SQL, name))[table] == {index}
