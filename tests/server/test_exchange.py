@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from steadhold.kit import limits
-from steadhold.server.protocol import UNREAD_BYTES_MAX, end_slow
+from steadhold.server.protocol import end_slow
+from steadhold.server.reading import PIECE_BYTES, UNREAD_BYTES_MAX
 from steadhold.server.run import serving
 from tests.server.echo import ASK, HOST, Echo, Site, last, until
 
@@ -35,17 +36,40 @@ async def test_requests_that_were_sent_at_once_are_answered_in_order(site):
     assert [seen["path"] for seen in site.app.seen] == ["/gated", "/", "/", "/", "/"]
 
 
-async def test_while_requests_wait_no_more_is_read(site):
-    _, writer = await site.connect()
-    writer.write(b"GET /gated HTTP/1.1\r\n" + HOST + b"\r\n" + ASK)
-    await until(lambda: site.app.seen)
+async def test_while_requests_wait_what_follows_is_kept_as_it_came(site):
+    reader, writer = await site.connect()
+    writer.write(b"GET /gated HTTP/1.1\r\n" + HOST + b"\r\n" + ASK * 999 + last(b"/"))
+    await until(lambda: site.connections and next(iter(site.connections)).behind)
     (connection,) = site.connections
-    assert connection.paused
+    most = PIECE_BYTES // len(ASK) + 1
+    assert len(connection.queue) <= most
     connection.want_more()
-    assert connection.paused
+    assert len(connection.queue) <= most
     site.app.gate.set()
-    await until(lambda: len(site.app.seen) == 2 and not connection.paused)
+    assert (await reader.read()).count(b"HTTP/1.1 200 OK") == 1_001
     writer.close()
+
+
+async def test_a_client_that_sent_more_than_is_answered_is_read_no_further(site):
+    _, writer = await site.connect()
+    writer.write(b"GET /gated HTTP/1.1\r\n" + HOST + b"\r\n" + ASK * 20_000)
+    await until(lambda: site.connections and next(iter(site.connections)).paused)
+    (connection,) = site.connections
+    assert len(connection.behind) < len(ASK) * 15_000
+    site.app.gate.set()
+    await until(lambda: len(site.app.seen) == 20_001)
+    writer.close()
+
+
+async def test_a_client_that_leaves_is_missed_though_it_asked_more_meanwhile(site):
+    _, writer = await site.connect()
+    writer.write(b"GET /wait HTTP/1.1\r\n" + HOST + b"\r\n" + ASK * 500)
+    await until(lambda: site.app.seen)
+    writer.close()
+    async with asyncio.timeout(10):
+        await site.app.left.wait()
+    await until(lambda: not site.server.server_state.tasks)
+    assert len(site.app.seen) == 1
 
 
 async def test_what_cannot_be_read_ends_the_connection_behind_the_answers_to_what_could(site):

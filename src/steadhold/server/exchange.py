@@ -42,6 +42,10 @@ class Carrier(Protocol):
         """An exchange is complete."""
         ...
 
+    def end(self) -> None:
+        """Close, once what was written is sent."""
+        ...
+
 
 class Exchange:
     """One request. `more` says that its body is still arriving; `gone`, that nobody is left to answer."""
@@ -66,11 +70,13 @@ class Exchange:
         """Have it answered, by a plain 500 if whoever should do so fails."""
         try:
             await serve(self)
-        except BaseException as error:
+        except asyncio.CancelledError:
+            log.warning("cut off before its answer", path=self.raw_path.decode("latin-1"))
+            await self._fail()
+            raise
+        except Exception:
             log.exception("unforeseen")
             await self._fail()
-            if not isinstance(error, Exception):
-                raise
         else:
             if not self.complete and not self.gone:
                 log.error("left without a whole answer", path=self.raw_path.decode("latin-1"))
@@ -78,8 +84,8 @@ class Exchange:
 
     async def _fail(self) -> None:
         self.keep_alive = False
-        if self.started:
-            self.carrier.transport.close()
+        if self.started or self.carrier.full is not None:
+            self.carrier.end()
         else:
             self._start = None
             await self.answer(500, b"content-type: text/plain; charset=utf-8\r\ncontent-length: 21\r\n", _FAILED)
@@ -88,6 +94,7 @@ class Exchange:
 
     def take(self, piece: bytes) -> int:
         """A piece of the body has arrived; how many bytes wait to be received."""
+        self.expects = False
         if not self._body:
             self._body = piece
         elif isinstance(self._body, bytearray):
@@ -99,7 +106,7 @@ class Exchange:
 
     def end(self) -> None:
         """The body is whole."""
-        self.more = False
+        self.more = self.expects = False
         self.notify()
 
     def leave(self) -> None:
@@ -123,10 +130,10 @@ class Exchange:
 
     async def receive(self) -> dict[str, Any]:
         """As ASGI: the next of the body, or, once that is over, the word that the client has gone."""
-        if self.expects and not self.carrier.transport.is_closing():
-            self.expects = False
-            self.carrier.transport.write(CONTINUE)
         if not self.gone and not self.complete:
+            if self.expects:
+                self.expects = False
+                self.carrier.transport.write(CONTINUE)
             self.carrier.want_more()
             await self._arrival()
         if self.gone or self.complete:
@@ -215,7 +222,7 @@ class Exchange:
         self.complete = True
         self.notify()
         if not self.keep_alive:
-            self.carrier.transport.close()
+            self.carrier.end()
         self.carrier.answered()
 
     # --- for ASGI

@@ -1,12 +1,11 @@
-"""A connection of HTTP/1.1: what its client may send, how slowly, and the one task that answers it in order."""
+"""A connection of HTTP/1.1: how much and how slowly its client may send and read, and the task that answers it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from typing import Any, ClassVar, Final, NoReturn, cast
+from typing import Any, ClassVar, Final, cast
 
-import httptools
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr
@@ -14,31 +13,27 @@ from uvicorn.server import ServerState
 
 from steadhold.kit import limits
 from steadhold.server.exchange import Exchange, Fields, Serve
+from steadhold.server.reading import PIECE_BYTES, UNREAD_BYTES_MAX, Reading, Unreadable
 from steadhold.web.ask import Problem
 from steadhold.web.codes import PROBLEMS
 from steadhold.web.problem import MEDIA_TYPE, encode
 
-_MALFORMED: Final = Problem("bad_request", "This is no HTTP/1.1 request that has one meaning only.")
-_LARGE: Final = Problem("headers_too_large", f"The head of a request has at most {limits.HEADER_BYTES_MAX} bytes.")
-_LONG: Final = Problem("uri_too_long", f"An address has at most {limits.ADDRESS_BYTES_MAX} bytes.")
-_SLOW: Final = Problem("request_timeout", "The request did not arrive in time.")
-UNREAD_BYTES_MAX: Final = 65_536
-"""A body that nobody has received yet is read no further than this."""
+FAREWELL_SECONDS: Final = 2
+"""How long a client that was told off while it still sent has to read that and close."""
 
+_SLOW: Final = Problem("request_timeout", "The request did not arrive in time.")
 _FULL: Final = Problem(
     "unavailable", "This server has all the connections that it takes.", headers=(("retry-after", "1"),)
 )
 
 
-class _Refused(Exception):
-    """The parser is to stop here; what to answer is kept by the connection."""
+class Connection(Reading, asyncio.Protocol):
+    """One client's connection.
 
-
-class Connection(asyncio.Protocol):
-    """One client's connection. `arriving_since` is when what is still arriving began; None: nothing is.
-
-    `exchange` is the newest. Those that are not answered yet stand in `queue`, the first of them being answered; while
-    there are more than one, nothing more is read.
+    Exchanges that are not answered yet stand in `queue`, the first of them being answered. While there are more than
+    one, what arrives is kept in `behind` as it came, so that it is still seen when the client leaves; only when that is
+    full, nothing more is read. `deaf` says that what arrives means nothing any more, `leaving_since` that all is said,
+    and only the client has still to close.
     """
 
     from_address: ClassVar[Counter[str]] = Counter()
@@ -55,18 +50,15 @@ class Connection(asyncio.Protocol):
         self.keep_alive_seconds = config.timeout_keep_alive
         self.state, self.connections, self.tasks = server_state, server_state.connections, server_state.tasks
         self.loop = _loop or asyncio.get_running_loop()
-        self.parser: Any = httptools.HttpRequestParser(self)
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # it is never answered
-        self.exchange: Exchange | None = None
+        super().__init__(self.loop.time)
         self.queue: deque[Exchange] = deque()
+        self.behind = bytearray()
         self.task: asyncio.Task[None] | None = None
         self.bell: asyncio.Future[None] | None = None  # what the task waits for when there is nothing to answer
         self.full: asyncio.Event | None = None
-        self.paused = False
-        self.problem = _MALFORMED
-        self.url, self.in_body = b"", False
-        self.headers: list[tuple[bytes, bytes]] = []
-        self.head_bytes, self.hosts, self.expects = 0, 0, False
+        self.paused, self.deaf = False, False
+        self.leaving_since: float | None = None
+        self.unsent, self.unsent_since = 0, self.now()
 
     @property
     def always(self) -> Fields:
@@ -80,13 +72,12 @@ class Connection(asyncio.Protocol):
         self.connections.add(cast("Any", self))
         self.transport = cast("asyncio.Transport", transport)
         self.server, self.client = get_local_addr(self.transport), get_remote_addr(self.transport)
-        self.idle_since = self.loop.time()
-        self.arriving_since: float | None = self.idle_since
-        self.patience = float(limits.HEADER_SECONDS_MAX)
+        self.idle_since = self.now()
         self.address = self.client[0] if self.client else ""
         self.from_address[self.address] += 1
         if len(self.connections) > limits.CONNECTIONS_MAX:
-            self.refuse(_FULL)
+            self.transport.write(_bytes(_FULL))
+            self.transport.close()
         elif self.address and self.from_address[self.address] > limits.CONNECTIONS_PER_ADDRESS_MAX:
             self.transport.abort()
 
@@ -101,16 +92,18 @@ class Connection(asyncio.Protocol):
             exchange.leave()
         self.resume_writing()
         self._ring()
-        self.parser = None
+        self.behind.clear()
+        self.end_of_reading()
 
     def data_received(self, data: bytes) -> None:
         """Read what has arrived."""
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserError:
-            self.refuse(self.problem)
-        except httptools.HttpParserUpgrade:
-            pass  # to nothing: it was taken as the request that it is without
+        if self.deaf:
+            return
+        if self.behind or len(data) > PIECE_BYTES or self._enough():
+            self.behind += data
+            self._read_on()
+        else:
+            self._read(data)
 
     def eof_received(self) -> None:
         """Close: a client that has ended has gone."""
@@ -125,96 +118,57 @@ class Connection(asyncio.Protocol):
             self.full.set()
             self.full = None
 
-    # --- the parser's
+    # --- reading
 
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        self.url, self.headers = b"", []
-        self.head_bytes, self.hosts, self.expects = 0, 0, False
-        self._await(limits.HEADER_SECONDS_MAX)
+    def _enough(self) -> bool:
+        return len(self.queue) > 1 or self.sated
 
-    def on_url(self, url: bytes) -> None:
-        """Take a piece of the address."""
-        self.url += url
-        if len(self.url) > limits.ADDRESS_BYTES_MAX:
-            self._stop(_LONG)
+    def _read(self, piece: bytes) -> None:
+        try:
+            self.feed(piece)
+        except Unreadable as unreadable:
+            self.refuse(unreadable.problem)
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a field of the head, or of a trailer, which says nothing to us."""
-        name = name.lower()
-        self.head_bytes += len(name) + len(value)
-        if name == b"host":
-            self.hosts += 1
-        elif name == b"expect":
-            self.expects = value.lower() == b"100-continue"
-        self.headers.append((name, value))
-        if self.head_bytes > limits.HEADER_BYTES_MAX or len(self.headers) > limits.HEADER_FIELDS_MAX:
-            self._stop(_LARGE)
+    def _read_on(self) -> None:
+        while self.behind and not self._enough() and not self.deaf:
+            piece = bytes(self.behind[:PIECE_BYTES])
+            del self.behind[:PIECE_BYTES]
+            self._read(piece)
+        if self.transport.is_closing():
+            return
+        if not self.paused and len(self.behind) > UNREAD_BYTES_MAX:
+            self.paused = True
+            self.transport.pause_reading()
+        elif self.paused and len(self.behind) <= UNREAD_BYTES_MAX:
+            self.paused = False
+            self.transport.resume_reading()
 
-    def on_headers_complete(self) -> None:
-        """The head is there; the body follows."""
-        version: str = self.parser.get_http_version()
-        if version not in {"1.0", "1.1"} or (self.hosts != 1 and version == "1.1"):
-            self._stop(_MALFORMED)
-        path, query = self._address()
-        method: str = self.parser.get_method().decode("ascii")
-        exchange = Exchange(self, method, path, query, self.headers)
-        exchange.version = version
-        exchange.keep_alive = version == "1.1" and self.parser.should_keep_alive()
-        exchange.expects = self.expects
-        self.headers = []  # for trailers
-        self.in_body = True
-        self._await(limits.BODY_SECONDS_MAX)
-        self._begin(exchange)
-
-    def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
-        exchange = self.exchange
-        if exchange is not None and not exchange.complete and exchange.take(body) > UNREAD_BYTES_MAX:
-            self._pause()
-
-    def on_message_complete(self) -> None:
-        """The whole request is there."""
-        self.in_body = False
-        self.arriving_since = None
-        if self.exchange is not None:
-            self.exchange.end()
-
-    def _address(self) -> tuple[bytes, bytes]:
-        url = self.url
-        if not url.isascii():
-            self._stop(_MALFORMED)
-        if url.startswith(b"/") and b"#" not in url:
-            path, _, query = url.partition(b"?")
-            return path, query
-        parsed: Any = httptools.parse_url(url)
-        if parsed.path is None:
-            self._stop(_MALFORMED)
-        return parsed.path, parsed.query or b""
-
-    # --- answering
-
-    def _begin(self, exchange: Exchange) -> None:
-        if self.queue:
-            self._pause()
-        self.exchange = exchange
+    def begun(self, method: str, path: bytes, query: bytes, headers: list[tuple[bytes, bytes]]) -> Exchange:
+        """Queue a request whose head is there."""
+        exchange = Exchange(self, method, path, query, headers)
         self.queue.append(exchange)
         if self.task is None:
             self.task = self.loop.create_task(self._answer())
             self.tasks.add(self.task)
             self.task.add_done_callback(self.tasks.discard)
         self._ring()
+        return exchange
+
+    # --- answering
 
     async def _answer(self) -> None:
         """Answer requests one after the other, until the connection has ended."""
-        while not self.transport.is_closing():
+        while not self._ended():
             if self.queue:
                 await self.queue[0].run(self.serve)
                 if not self.queue.popleft().keep_alive:
-                    self.transport.close()  # it may have been asked of one that was answered, but not yet done
+                    self.end()  # it may have been asked of one that was answered, but not yet done
             else:
                 self.bell = self.loop.create_future()
                 await self.bell
+
+    def _ended(self) -> bool:
+        return self.leaving_since is not None or self.transport.is_closing()
 
     def _ring(self) -> None:
         if self.bell is not None and not self.bell.done():
@@ -223,59 +177,82 @@ class Connection(asyncio.Protocol):
     def answered(self) -> None:
         """An exchange is complete."""
         self.state.total_requests += 1
-        self.idle_since = self.loop.time()
+        self.idle_since = self.now()
         self.want_more()
 
     def want_more(self) -> None:
         """Read on, unless there are requests enough."""
-        if self.paused and len(self.queue) <= 1 and not self.transport.is_closing():
-            self.paused = False
-            self.transport.resume_reading()
-
-    def _pause(self) -> None:
-        if not self.paused:
-            self.paused = True
-            self.transport.pause_reading()
+        self.sated = False
+        if self.behind and len(self.queue) <= 1:
+            if self.arriving_since is not None:
+                self.arriving_since = self.now()  # that it lay here is not its client's fault
+            self._read_on()
 
     # --- ending
 
+    def end(self) -> None:
+        """Close. A client that may still be sending gets time to read what it was told: a reset would take it away."""
+        if self._ended():
+            return
+        if not (self.deaf or self.in_body or self.behind):
+            self.transport.close()
+            return
+        self._hear_no_more()
+        self.leaving_since = self.now()
+        for exchange in self.queue:
+            if not exchange.complete:
+                exchange.leave()
+        if self.paused:
+            self.transport.resume_reading()
+        self.transport.write_eof()
+
+    def _hear_no_more(self) -> None:
+        self.deaf = True
+        self.arriving_since = None
+        self.behind.clear()
+
     def shutdown(self) -> None:
         """End as soon as what was asked is answered."""
-        if self.queue:
+        if self.queue and self.leaving_since is None:
             self.queue[-1].keep_alive = False
         else:
             self.transport.close()
 
     def end_if_slow(self, now: float) -> None:
-        """End a connection whose request arrives too slowly, or that nobody uses any more."""
-        if self.arriving_since is not None:
-            if now - self.arriving_since > self.patience:
-                self.arriving_since = None
+        """End a connection whose request arrives or whose answer leaves too slowly, or that nobody uses any more."""
+        self._abort_if_unread(now)
+        if self.leaving_since is not None:
+            if now - self.leaving_since > FAREWELL_SECONDS:
+                self.transport.close()
+        elif self.arriving_since is not None:
+            if not self.behind and now - self.arriving_since > self.patience:
                 self.refuse(_SLOW)
         elif not self.queue and now - self.idle_since > self.keep_alive_seconds:
             self.transport.close()
+
+    def _abort_if_unread(self, now: float) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        if not unsent or unsent < self.unsent:
+            self.unsent_since = now
+        elif now - self.unsent_since > limits.ANSWER_SECONDS_MAX:
+            self.transport.abort()
+        self.unsent = unsent
 
     def refuse(self, problem: Problem) -> None:
         """Answer with a problem and close, unless an answer is already on its way.
 
         Whole requests that came before get their answers, and nothing follows the last of them.
         """
-        if self.transport.is_closing():
+        if self._ended():
             return
+        self._hear_no_more()
         if whole := [exchange for exchange in self.queue if not exchange.more]:
             whole[-1].keep_alive = False
             return
         exchange = self.exchange
         if exchange is None or not exchange.started or (exchange.complete and not self.in_body):
             self.transport.write(_bytes(problem))
-        self.transport.close()
-
-    def _await(self, seconds: float) -> None:
-        self.arriving_since, self.patience = self.loop.time(), float(seconds)
-
-    def _stop(self, problem: Problem) -> NoReturn:
-        self.problem = problem
-        raise _Refused
+        self.end()
 
 
 def _bytes(problem: Problem) -> bytes:
@@ -291,6 +268,6 @@ def _bytes(problem: Problem) -> bytes:
 
 
 def end_slow(connections: set[Any], now: float) -> None:
-    """End the connections whose requests arrive too slowly."""
+    """End the connections whose requests arrive too slowly, and those that nobody uses."""
     for connection in list(connections):
         cast("Connection", connection).end_if_slow(now)
