@@ -11,7 +11,7 @@ from steadhold.inboxes.model import (
     Written,
 )
 from steadhold.kit.outcome import Missing
-from tests.inboxes.conftest import event, gaps, numbers, told
+from tests.inboxes.conftest import EVERYTHING, event, gaps, numbers, told
 
 DAY = 86_400
 
