@@ -42,11 +42,11 @@ def test_a_probe_that_fails_pauses_longer_up_to_a_day():
     assert waits[-1] == 86_400
 
 
-def test_a_probe_that_succeeds_lets_it_up_by_doubling():
+def test_a_probe_that_succeeds_lets_it_up_by_rounds_that_double():
     paused = health.after(WELL, [BAD] * 5, AT)
     widths = []
     for _ in range(7):
-        paused = health.after(paused, [GOOD], AT + seconds(60))
+        paused = health.after(paused, [GOOD] * (paused.width or 0), AT + seconds(60))
         widths.append(paused.width)
     assert widths == [2, 4, 8, 16, 32, 64, None]
     assert health.after(paused, [GOOD], AT) == WELL

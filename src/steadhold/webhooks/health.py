@@ -62,12 +62,12 @@ def after(health: Health, answers: Sequence[Answered], at: datetime) -> Health:
 
 
 def _succeeded(health: Health, at: datetime) -> Health:
-    """One success ends a row of failures; what was paused is let up by doubling."""
+    """One success ends a row of failures; where it was paused, each lets one more go at once: 1, 2, 4 in rounds."""
     if health.width is None:
         return WELL if health.failures else health
     if health.paused_until is not None and health.paused_until > at:
         return health  # it began before the pause; the probe is what tells
-    width = health.width * 2
+    width = health.width + 1
     return replace(WELL, width=None if width > CONCURRENCY_MAX else width)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from steadhold.kit.ids import new_secret
 
 _VERSION: Final = b"\x01"
 _NONCE_BYTES: Final = 12
@@ -38,7 +39,7 @@ class Sealing:
         """Seal bytes, bound to what they are `of`."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        nonce = secrets.token_bytes(_NONCE_BYTES)
+        nonce = new_secret()[:_NONCE_BYTES]
         return _VERSION + nonce + AESGCM(self.keys[0]).encrypt(nonce, plain, of.encode())
 
     def open(self, sealed: bytes, of: str) -> bytes:
@@ -61,7 +62,7 @@ UNSEALED: Final = Sealing(())
 
 def new_key() -> str:
     """Make a sealing key, as the setting takes it."""
-    return base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
+    return base64.b64encode(new_secret()).decode()
 
 
 def read_keys(setting: str) -> Sealing:

@@ -1,0 +1,332 @@
+"""Webhooks: endpoints, deliveries and attempts, and what becomes of each."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from steadhold.kit.plan import Refusal
+from steadhold.webhooks import health
+from steadhold.webhooks.health import Answered, Health
+
+MOVES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
+    "pending": frozenset({"pending", "delivered", "exhausted", "cancelled", "skipped", "blocked"}),
+    "blocked": frozenset({"exhausted", "cancelled", "skipped"}),
+    "delivered": frozenset(),
+    "exhausted": frozenset(),
+    "cancelled": frozenset(),
+    "skipped": frozenset(),
+    "started": frozenset({"delivered", "refused", "unknown"}),
+    "refused": frozenset(),
+    "unknown": frozenset(),
+    "running": frozenset({"done", "cancelled"}),
+    "done": frozenset(),
+})  # fmt: skip
+"""What becomes of a delivery, of an attempt (from `started`), and of a replay (from `running`)."""
+
+State: TypeAlias = Literal["pending", "delivered", "exhausted", "cancelled", "skipped", "blocked"]
+STATES: Final[tuple[State, ...]] = ("pending", "delivered", "exhausted", "cancelled", "skipped", "blocked")
+PENDING, DELIVERED, EXHAUSTED, CANCELLED, SKIPPED, BLOCKED = range(6)
+
+AttemptState: TypeAlias = Literal["started", "delivered", "refused", "unknown"]
+ATTEMPT_STATES: Final[tuple[AttemptState, ...]] = ("started", "delivered", "refused", "unknown")
+
+EVENT, REPLAY, PING = range(3)
+KINDS: Final = ("event", "replay", "ping")
+Only: TypeAlias = Literal["failed", "missing", "all"]
+REPLAY_STATES: Final = ("running", "done", "cancelled")
+
+TAKER: Final = "webhooks"
+LANE_SECONDS: Final = 30.0
+"""How long a sender has an endpoint for itself, unless it asks on."""
+
+ATTEMPT_SECONDS: Final = 20.0
+"""From the beginning of an attempt until nobody may be sending any more; 5 s later it is `unknown`."""
+
+_IDS: Final = uuid.UUID("7f2a1a52-93a7-5f0f-9a53-2f8a4f1a9d0e")
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Where deliveries go, and which. `headers` are sealed; `retry_seconds` are the waits before each try."""
+
+    url: str
+    types: tuple[str, ...]
+    ordered: bool = False
+    blocks: bool = False
+    rate: float | None = None
+    concurrency: int = 4
+    headers: bytes | None = None
+    header_names: tuple[str, ...] = ()
+    retry_seconds: tuple[float, ...] = health.RETRY_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint as it is kept. `why` tells why it is disabled: `new`, `asked`, `failing` or `gone`."""
+
+    id: str
+    revision: int
+    spec: Spec
+    enabled: bool
+    why: str | None
+    health: Health
+    last_success_at: datetime | None
+    made_at: datetime
+    changed_at: datetime
+
+    @property
+    def subject(self) -> str:
+        """The aggregate of its events."""
+        return f"webhook:{self.id}"
+
+
+def endpoint(
+    id: str, revision: int, url: str, types: Sequence[str], ordered: bool, blocks: bool, rate: float | None,  # noqa: FBT001 - a row
+    concurrency: int, headers: bytes | None, header_names: Sequence[str], retry_seconds: Sequence[float],
+    enabled: bool, why: str | None, failures: int, failing_since: datetime | None, paused_until: datetime | None,  # noqa: FBT001 - a row
+    pauses: int, width: int | None, last_success_at: datetime | None, made_at: datetime, changed_at: datetime,
+) -> Endpoint:  # fmt: skip
+    """Make an endpoint of its row."""
+    spec = Spec(
+        url, tuple(types), ordered, blocks, rate, concurrency, headers, tuple(header_names), tuple(retry_seconds)
+    )
+    fares = Health(failures, failing_since, paused_until, pauses, width)
+    return Endpoint(id, revision, spec, enabled, why, fares, last_success_at, made_at, changed_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret as it is kept: sealed. `public` is what receivers verify by; `until` None: it is current."""
+
+    n: int
+    sealed: bytes
+    public: str | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An endpoint, with those of its secrets that sign now."""
+
+    endpoint: Endpoint
+    secrets: tuple[Secret, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointsFull(Refusal):
+    """The workspace has as many endpoints as it is entitled to (403)."""
+
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class SecretsFull(Refusal):
+    """Two secrets that were rotated out still sign (409)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disabled(Refusal):
+    """The endpoint is disabled: nothing is sent to it but a ping (409)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Refusal):
+    """The delivery has ended: there is nothing left to cancel (409)."""
+
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned(Refusal):
+    """What was asked for is past its window (410); the first that is left was made then."""
+
+    first_retained: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What is to be delivered, or was. The fields are the columns of its row."""
+
+    id: str
+    webhook: str
+    event_id: str
+    kind: int
+    lane: str | None
+    place: int
+    number: int
+    attempts: int
+    tries: int
+    next_at: datetime | None
+    skipped: int
+    replay_of: str | None
+    made_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def state(self) -> State:
+        """Where it stands."""
+        return STATES[self.number]
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more becomes of it."""
+        return self.number not in {PENDING, BLOCKED}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt, as it is kept. The fields are the columns of its row."""
+
+    n: int
+    number: int
+    started_at: datetime
+    ended_at: datetime | None
+    status: int | None
+    why: str | None
+    address: str | None
+    request: str | None
+    response: str | None
+    response_body: bytes | None
+
+    @property
+    def state(self) -> AttemptState:
+        """What it came to."""
+        return ATTEMPT_STATES[self.number]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A delivery with its attempts."""
+
+    delivery: Delivery
+    attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The delivery is attempted no more. `unknown`: an attempt had begun whose end nobody knows."""
+
+    delivery: Delivery
+    unknown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A delivery was made that is to be sent: `id` names it."""
+
+    id: str
+    webhook: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A replay of many. The fields are the columns of its row."""
+
+    id: str
+    webhook: str
+    only: Only
+    since: datetime
+    until: datetime
+    looked: int
+    made: int
+    made_at: datetime
+    ended_at: datetime | None
+    number: int
+
+    @property
+    def state(self) -> str:
+        """How far it is."""
+        return REPLAY_STATES[self.number]
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """An attempt that was written down, and may be made. `kind` and `skipped` are its delivery's."""
+
+    delivery: str
+    n: int
+    event_id: str
+    kind: int
+    skipped: int
+    body: bytes
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Attempts that begin together, and how to make them."""
+
+    endpoint: Endpoint
+    secrets: tuple[Secret, ...]
+    sendings: tuple[Sending, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an attempt came to. `made` False: it never was, since its endpoint or its lease was gone before."""
+
+    delivery: str
+    n: int
+    state: AttemptState
+    status: int | None = None
+    why: str | None = None
+    address: str | None = None
+    request: str | None = None
+    response: str | None = None
+    response_body: bytes | None = None
+    wait_seconds: float | None = None
+    made: bool = True
+
+    @property
+    def answered(self) -> Answered:
+        """What it tells of the endpoint's health."""
+        return Answered(self.state == "delivered", gone=self.status == 410, wait_seconds=self.wait_seconds)
+
+
+LAPSED: Final = "its sender was not heard of any more"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a delivery goes: its number of tries, and when it is tried again."""
+
+    id: str
+    number: int
+    tries: int
+    wait: float | None = None
+
+
+def decide(delivery: Delivery, spec: Spec, result: Result) -> Move:
+    """What becomes of a pending delivery once an attempt at it has ended."""
+    if result.state == "delivered":
+        return Move(delivery.id, DELIVERED, delivery.tries + 1)
+    if not result.made:
+        return Move(delivery.id, PENDING, delivery.tries, 0.0)
+    tries = delivery.tries + 1
+    wait = None if delivery.kind == PING else health.next_wait(spec.retry_seconds, tries, delivery.id)
+    if wait is not None:
+        return Move(delivery.id, PENDING, tries, wait)
+    blocks = delivery.lane is not None and spec.blocks
+    return Move(delivery.id, BLOCKED if blocks else EXHAUSTED, tries)
+
+
+def wanted(only: Only, states: Sequence[int] | None) -> bool:
+    """Whether a replay delivers an event again, given what became of its deliveries to the endpoint."""
+    seen = set(states or ())
+    match only:
+        case "all":
+            return True
+        case "failed":
+            return bool(seen & {EXHAUSTED, CANCELLED}) and DELIVERED not in seen and PENDING not in seen
+        case "missing":
+            return seen <= {SKIPPED}
+
+
+def delivery_id(workspace: str, webhook: str, event_id: str, of: str = "") -> str:
+    """Name the delivery of an event to an endpoint, or one replayed by a replay: the same in every process."""
+    return str(uuid.uuid5(_IDS, f"{workspace} {webhook} {event_id} {of}"))

@@ -1,0 +1,231 @@
+"""What operators do with deliveries, and the sweeps: replay one or many, ping, cancel, announce, skip, remove."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from steadhold import events
+from steadhold.kit.outcome import Missing
+from steadhold.kit.plan import Plan, maybe, one, rows, single_operation
+from steadhold.webhooks import model
+from steadhold.webhooks.delivering import blocked as tell_blocked
+from steadhold.webhooks.delivering import keep, move, move_up
+from steadhold.webhooks.model import (
+    BLOCKED,
+    CANCELLED,
+    EXHAUSTED,
+    PING,
+    REPLAY,
+    Attempt,
+    Cancelled,
+    Delivered,
+    Delivery,
+    Disabled,
+    Ended,
+    Endpoint,
+    Move,
+    Only,
+    Placed,
+    Pruned,
+    Replay,
+    delivery_id,
+    endpoint,
+)
+from steadhold.webhooks.plans import SQL, hold
+
+KEPT_SECONDS: Final = 30 * 86_400
+"""How long a delivery with its attempts is kept, unless the server is set otherwise."""
+
+
+@single_operation
+def delivery(workspace: str, id: str) -> Plan[Delivered | Missing]:
+    """Read a delivery with its attempts."""
+    found = yield from maybe(SQL.delivery, Delivery, workspace=workspace, id=id)
+    if found is None:
+        return Missing()
+    attempts = yield from rows(SQL.attempts, workspace=workspace, delivery=id)
+    return Delivered(found, tuple(Attempt(*row) for row in attempts))
+
+
+@single_operation
+def deliveries(
+    workspace: str, webhook: str, state: int | None, before: tuple[datetime, str], limit: int
+) -> Plan[list[Delivery] | Missing]:
+    """List an endpoint's deliveries, in a state or all, the newest first, from before a moment and an id."""
+    if not (yield from rows(SQL.look, workspace=workspace, id=webhook)):
+        return Missing()
+    item = {"workspace": workspace, "webhook": webhook, "state": state, "limit": limit}
+    found = yield from rows(SQL.deliveries, **item, before=before[0], before_id=before[1])
+    return [Delivery(*row) for row in found]
+
+
+@single_operation
+def ping(workspace: str, webhook: str, id: str, body: bytes, type: str) -> Plan[Placed | Missing]:
+    """Send a test event to an endpoint, also while it is disabled: once, without retries."""
+    held = yield from hold(workspace, webhook)
+    if not isinstance(held, Endpoint):
+        return Missing()
+    event_id = f"ping_{id}"
+    yield from keep(workspace, [(event_id, held.subject, held.revision, type, body)])
+    yield from _again(workspace, id, webhook, event_id, PING)
+    return Placed(id, webhook)
+
+
+def _again(
+    workspace: str, id: str, webhook: str, event_id: str, kind: int, *, of: Delivery | None = None
+) -> Plan[None]:
+    stands = of is not None and of.number == BLOCKED
+    yield from rows(
+        SQL.replay, workspace=workspace, id=id, webhook=webhook, event_id=event_id, kind=kind,
+        lane=of.lane if of is not None and stands else None, place=of.place if of is not None else 0,
+        replay_of=of.id if of is not None else None,
+    )  # fmt: skip
+
+
+@single_operation
+def replay(workspace: str, id: str, new_id: str) -> Plan[Placed | Missing | Disabled | Pruned]:
+    """Deliver an event again, by a delivery of its own. Of one that blocks its lane, it takes the place."""
+    seen = yield from maybe(SQL.delivery, Delivery, workspace=workspace, id=id)
+    if seen is None:
+        return Missing()
+    at = yield from hold(workspace, seen.webhook)
+    if not isinstance(at, Endpoint):
+        return Missing()
+    if not at.enabled:
+        return Disabled()
+    found = yield from rows(SQL.hold_deliveries, workspace=workspace, ids=[id])
+    if not found:
+        return Pruned(None)
+    of = Delivery(*found[0])
+    if of.number == BLOCKED:
+        yield from move(workspace, [Move(id, EXHAUSTED, of.tries)])
+    yield from _again(workspace, new_id, of.webhook, of.event_id, REPLAY, of=of)
+    return Placed(new_id, of.webhook)
+
+
+@single_operation
+def cancel(workspace: str, id: str) -> Plan[Cancelled | Missing | Ended]:
+    """Attempt a delivery no more. `unknown` where an attempt began whose end nobody knows: it may have arrived."""
+    seen = yield from maybe(SQL.delivery, Delivery, workspace=workspace, id=id)
+    if seen is None:
+        return Missing()
+    yield from rows(SQL.hold, workspace=workspace, id=seen.webhook)
+    found = yield from rows(SQL.hold_deliveries, workspace=workspace, ids=[id])
+    if not found:
+        return Missing()
+    held = Delivery(*found[0])
+    attempts = [Attempt(*row) for row in (yield from rows(SQL.attempts, workspace=workspace, delivery=id))]
+    unknown = any(attempt.state in {"started", "unknown"} for attempt in attempts)
+    if held.number == CANCELLED:
+        return Cancelled(held, unknown)
+    if held.ended:
+        return Ended(held.state)
+    yield from move(workspace, [Move(id, CANCELLED, held.tries)])
+    yield from move_up(workspace, [(held, held.skipped + 1)])
+    now = yield from one(SQL.delivery, Delivery, workspace=workspace, id=id)
+    return Cancelled(now, unknown)
+
+
+@single_operation
+def replay_many(
+    workspace: str, webhook: str, id: str, since: datetime, only: Only, *, kept_seconds: float = KEPT_SECONDS
+) -> Plan[Replay | Missing | Disabled | Pruned]:
+    """Deliver again what has come since a moment: what failed, what never was tried, or all. It goes on by itself."""
+    at = yield from hold(workspace, webhook)
+    if not isinstance(at, Endpoint):
+        return Missing()
+    if not at.enabled:
+        return Disabled()
+    first, reach = yield from one(SQL.first_body, _pair, workspace=workspace, kept_seconds=kept_seconds)
+    if since < reach:
+        return Pruned(first if first is not None and first > reach else reach)
+    item = {"workspace": workspace, "id": id, "webhook": webhook, "only": only, "since": since}
+    yield from rows(SQL.begin_replay, **item)
+    return (yield from one(SQL.look_replay, Replay, workspace=workspace, id=id))
+
+
+def _pair(first: datetime | None, reach: datetime) -> tuple[datetime | None, datetime]:
+    return first, reach
+
+
+@single_operation
+def look_replay(workspace: str, id: str) -> Plan[Replay | Missing]:
+    """Read how far a replay is."""
+    return (yield from maybe(SQL.look_replay, Replay, workspace=workspace, id=id)) or Missing()
+
+
+@single_operation
+def replay_on(workspace: str, limit: int) -> Plan[int]:
+    """Carry one replay on by at most `limit` events; says how many it looked at."""
+    running = yield from rows(SQL.running, workspace=workspace)
+    if not running:
+        return 0
+    id, webhook, only, until, cursor_at, cursor_id = running[0]
+    at = yield from maybe(SQL.share, endpoint, workspace=workspace, id=webhook)
+    item = {"workspace": workspace, "webhook": webhook, "cursor_at": cursor_at, "cursor_id": cursor_id}
+    found = yield from rows(SQL.replayable, **item, until=until, limit=limit)
+    again = [(row[1], row[3]) for row in found if _again_to(at, only, row[4], row[5])]
+    yield from _deliver_again(workspace, webhook, id, again)
+    over = 2 if at is None or not at.enabled else 1 if len(found) < limit else 0
+    last = (found[-1][0], found[-1][1]) if found else (cursor_at, cursor_id)
+    yield from rows(
+        SQL.go_on, workspace=workspace, id=id, cursor_at=last[0], cursor_id=last[1], looked=len(found),
+        made=len(again), state=over,
+    )  # fmt: skip
+    return len(found)
+
+
+def _again_to(at: Endpoint | None, only: Only, type: str, states: Sequence[int] | None) -> bool:
+    if at is None or not at.enabled or not model.wanted(only, states):
+        return False
+    return bool(states) or events.matches(at.spec.types, type)
+
+
+def _deliver_again(workspace: str, webhook: str, replay: str, found: Sequence[tuple[str, int]]) -> Plan[None]:
+    if found:
+        ids = [delivery_id(workspace, webhook, event_id, replay) for event_id, _ in found]
+        item = {
+            "webhook": webhook,
+            "id": ids,
+            "event_id": [e for e, _ in found],
+            "place": [place for _, place in found],
+        }
+        yield from rows(SQL.deliver_again, workspace=workspace, **item)
+
+
+@single_operation
+def skip(workspace: str, limit: int) -> Plan[int]:
+    """End what is pending for endpoints that are disabled."""
+    return len((yield from rows(SQL.skip, workspace=workspace, limit=limit)))
+
+
+@single_operation
+def announce(workspace: str, limit: int) -> Plan[int]:
+    """Tell again of lanes that wait for an operator, once a day."""
+    found = yield from rows(SQL.to_announce, workspace=workspace, limit=limit)
+    for id, webhook, lane in sorted(found, key=lambda row: (row[1], row[0])):
+        held = yield from hold(workspace, webhook)
+        due = yield from rows(SQL.announced, workspace=workspace, id=id)
+        if due and isinstance(held, Endpoint):
+            yield from tell_blocked(workspace, held, lane, id)
+    return len(found)
+
+
+@single_operation
+def purge(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) -> Plan[int]:
+    """Remove deliveries that ended longer ago than they are kept, with their attempts, and bytes that none needs."""
+    item = {"workspace": workspace, "kept_seconds": float(kept_seconds), "limit": limit}
+    gone = yield from rows(SQL.purge_deliveries, **item)
+    bodies = yield from rows(SQL.purge_bodies, **item)
+    return len(gone) + len(bodies)
+
+
+def ping_body(id: str, webhook: str, type: str) -> bytes:
+    """What a ping says."""
+    return msgspec.json.encode(
+        {"event_id": f"ping_{id}", "type": type, "aggregate_id": f"webhook:{webhook}", "test": True}
+    )
