@@ -22,6 +22,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
         (problem(403, "missing_scope", scope="state:read"), 7, "[missing_scope, scope=state:read]"),
         (problem(403, "missing_scope", scope="workspaces:read"), 7, "Next: Workspaces are operators' matters"),
         (problem(404, "not_found", last_revision=4), 4, "last_revision=4"),
+        (problem(409, "artifact_mismatch", artifact={"hash": "h"}, list=""), 3, "[artifact_mismatch, artifact.hash=h]"),
         (problem(409, "stale_fence"), 3, "[stale_fence]"),
         (problem(410, "revision_pruned", oldest_revision=3), 4, "oldest_revision=3"),
         (problem(412, "condition_false", next="reread", current_revision=2), 3, "Next: Read it again"),

@@ -40,9 +40,15 @@ def test_an_input_may_come_from_standard_input(steadhold, server):
 
 
 def test_an_input_that_is_empty_is_not_taken_for_none(steadhold, server):
-    server.then(problem(400, "bad_json"))
-    steadhold("jobs", "submit", "t", "-", input=b"", code=2)
-    assert server.last.content == b'{"type":"t","input":}'
+    said = steadhold("jobs", "submit", "t", "-", input=b"", code=2).stderr
+    assert "INPUT is not exact JSON" in said
+    assert not server.requests
+
+
+def test_a_fault_of_an_input_is_counted_from_its_beginning(steadhold, server):
+    said = steadhold("jobs", "submit", "t", "{of}", code=2).stderr
+    assert "INPUT is not exact JSON: Expected a key in quotes or }, met o. (byte 1)" in said
+    assert not server.requests
 
 
 @pytest.mark.parametrize("time, said", [("soon", "is no time"), ("2026-11-29T16:00:00", "has no zone")])

@@ -157,10 +157,15 @@ def test_what_comes_is_lines_of_json(steadhold, server):
 
 def test_what_became_of_its_times_is_listed(steadhold, server):
     skipped = run("skipped", reason="missed", last_at=UTC, count=12)
-    server.then(page(run(job_id="j"), skipped))
+    newer = run(job_id="j", covers=[{"first": UTC, "last": UTC, "count": 2}])
+    server.then(page(newer, skipped, run("coalesced"), run("failed", code="queue_full")))
     rows = steadhold("schedules", "runs", "nightly", "-o", "table").stdout.splitlines()
-    assert rows[1].split()[2:] == ["schedule", "started", "1", "-", "j"]
-    assert rows[2].split()[2:] == ["schedule", "skipped", "12", "missed", "-"]
+    assert [" ".join(row.split()[2:]) for row in rows[1:]] == [
+        "schedule started j stands for 2 more",
+        "schedule skipped - missed, 12 of them, the last 2027-03-14T07:00:00Z",
+        "schedule coalesced - another stands for it",
+        "schedule failed - queue_full",
+    ]
     assert len(steadhold("schedules", "runs", "nightly", "--limit", 1).stdout.splitlines()) == 1
 
 
@@ -196,3 +201,11 @@ def test_it_is_deleted_at_a_revision(steadhold, server):
     assert msgspec.json.decode(told) == {"id": "nightly", "revision": 8}
     assert server.last.headers["if-match"] == '"7"'
     assert "Missing option '--if-match'" in steadhold("schedules", "delete", "nightly", code=2).stderr
+
+
+def test_a_name_that_can_be_none_is_not_asked_about(steadhold, server):
+    said = steadhold("schedules", "put", "a/b", "report", "--every-seconds", 60, "--create", code=2).stderr
+    assert "'a/b' is no Id. An id holds letters, digits and . _ ~ : @ - only; '/' is none of them." in said
+    steadhold("locks", "acquire", "a b", code=2)
+    steadhold("lock", "run", "a b", "--", "true", code=2)
+    assert not server.requests

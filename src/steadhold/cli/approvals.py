@@ -44,7 +44,7 @@ def _matching(command: Callable[..., Any]) -> Callable[..., Any]:
 @printed
 @asks
 def ls(client: Client, limit: int, out: Out, **which: Any) -> None:
-    """List approvals, the newest first."""
+    """List approvals, the newest first: `--state pending` are those to decide."""
     out.many(islice(client.approvals.list(**which), limit), COLUMNS)
 
 
@@ -63,7 +63,8 @@ def show(client: Client, approval_id: str, out: Out) -> None:
 @_seen
 @click.option("--action", required=True, help="What would be done.")
 @click.option("--title", required=True, help="The question, in a sentence.")
-@click.option("--expires-in-seconds", type=click.FloatRange(min=0, min_open=True), required=True, metavar="N")
+@click.option("--expires-in-seconds", type=click.FloatRange(min=0, min_open=True), required=True, metavar="N",
+              help="How long there is to decide.")  # fmt: skip
 @click.option("--note", help="More for whoever decides.")
 @click.option("--approver", "subjects", multiple=True, metavar="SUBJECT", help="Who decides; several may be given.")
 @click.option("--approver-scope", metavar="SCOPE", help="Who decides: every person whose key has it.")
@@ -94,7 +95,7 @@ def _decides(decision: str) -> Callable[..., Any]:
     @approvals.command(decision, help=f"{decision.capitalize()} what you have seen: the bytes, or their hash.")
     @click.argument("approval_id")
     @_seen
-    @click.option("--comment")
+    @click.option("--comment", help="Kept with the vote.")
     @_matching
     @named
     @printed
@@ -184,7 +185,7 @@ def watch(client: Client, approval_id: str, seconds: float | None, out: Out) -> 
 def _watched(client: Client, id: str, seconds: float | None, out: Out) -> None:
     room = client.approvals
     for found in room.watch(id) if seconds is None else [room.wait(id, timeout_seconds=seconds)]:
-        out.each(found, ("revision", "state", "title", "expires_at"))
+        out.each(found, ("revision", "state", "expires_at", "title"))
         if found.ended and found.state != "approved":
             raise Said(f"Approval {id} is not approved: {found.state}.")
 

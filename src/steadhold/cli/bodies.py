@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import click
 
+from steadhold.kit import exact
+
 _NEGATIVE: Final = re.compile(r"-\d")
 
 
@@ -46,10 +48,17 @@ def given(name: str, text: str | None, file: str | None) -> bytes | None:
     if text is not None and file is not None:
         raise click.UsageError(f"Give {name} or --file, not both.")
     if file is not None:
-        return Path(file).read_bytes()
+        return _checked(name, Path(file).read_bytes())
     if text == "-":
-        return sys.stdin.buffer.read()
-    return None if text is None else os.fsencode(text)
+        return _checked(name, sys.stdin.buffer.read())
+    return None if text is None else _checked(name, os.fsencode(text))
+
+
+def _checked(name: str, raw: bytes) -> bytes:
+    """The bytes as they are. A fault is told here, where it is counted from their own beginning."""
+    if fault := exact.check(raw):
+        raise click.UsageError(f"{name} is not exact JSON: {fault.why} (byte {fault.position})")
+    return raw
 
 
 def needed(name: str, text: str | None, file: str | None) -> bytes:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 def commit(client: Client, file: str, operation_id: str | None, out: Out) -> None:
     """Make all changes of FILE, if all that it requires is true; or none. `-` reads standard input.
 
-    FILE is `{"require": [...], "apply": [...]}`, as docs/commits.md tells; its bytes are sent as they are. One line for
-    each item says what it came to. A refusal says in its brackets which item it is about.
+    FILE is `{"require": [...], "apply": [...]}`, as the guide of commits tells (/docs/commits of a server); its bytes
+    are sent as they are. One line for each item says what it came to. A refusal says in its brackets which item it is
+    about.
     """
     raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     done = client.commits.run(raw, operation_id=operation_id)

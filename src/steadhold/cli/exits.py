@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
 
 import click
 
@@ -35,6 +36,16 @@ _BY_STATUS: Final = {
 _NEXT: Final = {
     "reread": "Read it again, then decide anew.",
     "resend": "Nothing was changed. Run the command again.",
+}
+
+_BY_CODE: Final = {
+    "already_used": "`steadhold approvals show ID` tells which use has it.",
+    "artifact_mismatch": "`steadhold approvals show ID` tells what is decided about. Ask anew about what you have.",
+    "condition_false": "Read it again, then decide anew: --if-match names the revision that you have read.",
+    "lock_lost": "Stop what relied on it. `steadhold locks show NAME` tells who has it now.",
+    "missing_scope": "Use a key that has this scope; `steadhold keys create SUBJECT --scope …` makes one.",
+    "not_approver": "A key of a person decides: `steadhold keys create SUBJECT --kind person --scope approvals:vote`.",
+    "unknown_op": "The guide of commits lists them, at /docs/commits of the server.",
 }
 
 
@@ -104,9 +115,18 @@ def _of_sdk(error: Exception) -> Said | None:
 
 
 def _problem(error: Any) -> Said:
-    extras = "".join(f", {name}={value}" for name, value in error.extras.items())
+    extras = "".join(f", {name}={value}" for name, value in _flat(error.extras) if value != "")
     code = _BY_STATUS.get(error.status, ERROR)
     return Said(f"{error.detail or error.title} [{error.code}{extras}]", code, next=_next(error))
+
+
+def _flat(extras: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Extras with their members, as in `artifact.hash`."""
+    for name, value in extras.items():
+        if isinstance(value, Mapping):
+            yield from _flat(cast("Mapping[str, Any]", value), f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
 
 
 def _next(error: Any) -> str:
@@ -119,7 +139,7 @@ def _next(error: Any) -> str:
         return (
             "Workspaces are operators' matters: use an operator's key, or the database by --data-dir or --database-url."
         )
-    return _NEXT.get(error.next, "")
+    return _BY_CODE.get(error.code) or _NEXT.get(error.next, "")
 
 
 def _of_house(error: Exception) -> Said | None:

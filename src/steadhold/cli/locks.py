@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from steadhold.cli.connect import asks, named
+from steadhold.cli.naming import an_id
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def show(client: Client, name: str, out: Out) -> None:
 
 
 @locks.command()
-@click.argument("name")
+@click.argument("name", type=an_id)
 @click.option("--owner", metavar="ID", help="In whose name. [default: this machine and process]")
 @click.option("--ttl", type=SECONDS, default=30.0, show_default=True, metavar="SECONDS", help="How long.")
 @click.option(

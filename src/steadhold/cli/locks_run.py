@@ -16,6 +16,7 @@ import click
 
 from steadhold.cli.connect import asks
 from steadhold.cli.exits import LOST, Said
+from steadhold.cli.naming import an_id
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
@@ -33,7 +34,7 @@ def lock() -> None:
 
 
 @lock.command()
-@click.argument("name")
+@click.argument("name", type=an_id)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--owner", metavar="ID", help="In whose name. [default: this machine and process]")
 @click.option(

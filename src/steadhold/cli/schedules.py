@@ -12,16 +12,17 @@ import click
 
 from steadhold.cli.bodies import Verb, body, given
 from steadhold.cli.connect import asks, named
+from steadhold.cli.naming import an_id
 from steadhold.cli.show import Out, printed
 from steadhold.cli.when import moment
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
-    from steadhold.sdk.schedule_shapes import PreviewItem, Schedule
+    from steadhold.sdk.schedule_shapes import PreviewItem, Run, Schedule
 
 LISTED: Final = ("id", "when", "next_at", "paused", "job")
 COMING: Final = ("local_time", "scheduled_at", "note")
-RAN: Final = ("scheduled_at", "local_time", "kind", "outcome", "count", "reason", "job_id")
+RAN: Final = ("scheduled_at", "local_time", "kind", "outcome", "job_id", "note")
 FLAGS: Final = ("paused", "made_again")
 NOTES: Final = {
     "gap": "left out: clocks jump over it",
@@ -42,12 +43,14 @@ def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @schedules.command(cls=Verb)
-@click.argument("id")
+@click.argument("id", type=an_id)
 @click.argument("job_type", metavar="[TYPE]", required=False)
 @body("INPUT", required=False)
 @click.option("--cron", metavar="EXPR", help="Five fields, or a macro such as @daily; with --time-zone.")
 @click.option("--time-zone", metavar="ZONE", help="An IANA name, such as Europe/Riga or UTC.")
-@click.option("--every-seconds", type=click.IntRange(min=1), metavar="N")
+@click.option(
+    "--every-seconds", type=click.IntRange(min=1), metavar="N", help="From --starts-at on, or on whole hours."
+)
 @click.option("--at", type=moment, metavar="TIME", help="Once, as in 2026-11-29T16:00:00Z.")
 @click.option(
     "--gap", type=click.Choice(["run_after", "skip"]), help="Times that clocks jump over. [default: run_after]"
@@ -62,11 +65,11 @@ def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
     "--overlap", type=click.Choice(["skip", "coalesce", "enqueue"]), help="While one runs. [default: coalesce]"
 )
 @click.option("--sequential", is_flag=True, help="Enqueued jobs run after each other.")
-@click.option("--jitter-seconds", type=click.IntRange(min=0), metavar="N")
-@click.option("--starts-at", type=moment, metavar="TIME")
-@click.option("--ends-at", type=moment, metavar="TIME")
+@click.option("--jitter-seconds", type=click.IntRange(min=0), metavar="N", help="Each job up to so much later.")
+@click.option("--starts-at", type=moment, metavar="TIME", help="No time before it.")
+@click.option("--ends-at", type=moment, metavar="TIME", help="No time from it on.")
 @click.option("--freshness-seconds", type=click.IntRange(min=0), metavar="N", help="How old the job's evidence may be.")
-@click.option("--paused", is_flag=True)
+@click.option("--paused", is_flag=True, help="None runs before `schedules resume`.")
 @click.option("--input-ref", metavar="REF", help="A reference to the input, instead of it.")
 @click.option("--priority", type=click.IntRange(0, 9), metavar="0…9")
 @click.option(
@@ -141,7 +144,8 @@ def next(client: Client, id: str, start: datetime | None, count: int | None, out
 @asks
 def runs(client: Client, id: str, limit: int, out: Out) -> None:
     """List what became of its times, the newest first: also those skipped, and why."""
-    out.many(islice(client.schedules.runs(id), limit), RAN)
+    found = islice(client.schedules.runs(id), limit)
+    out.many(found if out.json else map(_ran, found), RAN)
 
 
 @schedules.command()
@@ -158,10 +162,12 @@ def trigger(client: Client, id: str, out: Out, **how: Any) -> None:
 def backfill(client: Client, id: str, start: datetime, end: datetime, out: Out, **how: Any) -> None:
     """Run the times from FROM on and before TO of which nothing is recorded.
 
-    Those that were there are listed too, as they are: nothing runs twice.
+    Those that were there are listed too, as they are: nothing runs twice. The schedule's overlap policy holds: only
+    under `--overlap enqueue` each time has a job of its own; under `coalesce` the newest stands for all.
     """
     done = client.schedules.backfill(id, start, end, **how)
-    out.many([*done.runs, *done.existing], RAN)
+    found = [*done.runs, *done.existing]
+    out.many(found if out.json else map(_ran, found), RAN)
 
 
 @schedules.command()
@@ -213,3 +219,15 @@ def _coming(item: PreviewItem) -> dict[str, Any]:
     elif item.moved:
         note = f"for {item.asked}, which clocks jump over" if item.moved == "gap" else "the second time it comes"
     return {"local_time": local, "scheduled_at": item.scheduled_at, "note": note}
+
+
+def _ran(run: Run) -> dict[str, Any]:
+    notes = [run.reason or run.code]
+    if run.last_at is not None:
+        notes.append(f"{run.count} of them, the last {run.last_at:%Y-%m-%dT%H:%M:%SZ}")
+    if run.covers:
+        notes.append(f"stands for {sum(each.count for each in run.covers)} more")
+    elif run.outcome == "coalesced":
+        notes.append("another stands for it")
+    told = {name: getattr(run, name) for name in RAN[:-1]}
+    return {**told, "note": ", ".join(note for note in notes if note)}

@@ -95,4 +95,11 @@ class Lock:
     def lost(self) -> LockLost:
         """The exception that tells why the lock is lost."""
         why = self.ended or "its time is over"
-        return LockLost(Said(409, "lock_lost", "The lock is lost", f"{self!r} is lost: {why}."))
+        return LockLost(
+            Said(
+                409,
+                "lock_lost",
+                "The lock is lost",
+                f"The lock {self.name}, held under fence {self.fence}, is lost: {why}.",
+            )
+        )
