@@ -54,6 +54,25 @@ BAD = {
 }
 
 
+ASTRAY = {
+    "a path that is none": {"name": "a//b", "if_match": 1},
+    "no condition": {"name": "a"},
+    "two conditions": {"name": "a", "if_match": 1, "if_none_match": "*"},
+}
+
+
+@pytest.mark.parametrize("how", ASTRAY)
+async def test_no_pointer_leads_to_what_is_right(house, how):
+    """Where not the value is at fault, but its name or what is said of its revision, the pointer is not its."""
+    got = await house.commit(apply=[{"op": "state.put", "value": 1, **ASTRAY[how]}])
+    assert (got.status // 100, got.json["index"], "pointer" in got.json) == (4, 0, False)
+
+
+async def test_a_problem_is_no_longer_than_it_must_be(house):
+    got = await house.commit(apply=[{"op": "x" * 1_000_000}])
+    assert (got.json["code"], len(got.body) < 2_000) == ("unknown_op", True)
+
+
 @pytest.mark.parametrize("how", BAD)
 async def test_json_is_exact(house, how):
     """What is no exact JSON is refused wherever it stands, and the pointer says where."""

@@ -69,6 +69,7 @@ def _item(ask: Request, part: Part, index: int, raw: Raw, seen: set[tuple[Part, 
     said = members(bytes(raw))
     name = _said(said, "op", str)
     if name not in OPS[part]:
+        name = name[: limits.ID_CHARS_MAX]
         stop("unknown_op", f"{part} knows no op {name!a}; capabilities list those there are.", op=name)
     op = OPS[part][name]
     params = _params(op, said)

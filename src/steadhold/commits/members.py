@@ -96,6 +96,9 @@ def _content(said: Members, content: str) -> bytes:
 
 
 def _within(problem: Problem, name: str) -> Problem:
+    """Only a body that is no exact JSON is refused for what it is; else it is about the name, or a condition."""
+    if problem.code != "bad_json":
+        return problem
     return Problem(problem.code, problem.detail, {"pointer": f"/{name}", **problem.extras}, problem.headers)
 
 

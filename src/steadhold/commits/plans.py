@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from steadhold import jobs
 from steadhold.commits import holding, quotas
-from steadhold.commits.model import REQUIRE, CommitOutcome, Committed, Item, Refused, items, repeated
+from steadhold.commits.model import REQUIRE, CommitOutcome, Committed, Item, Refused, RepeatedName, items, repeated
 from steadhold.commits.together import together
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import COMMIT_ITEMS_MAX
@@ -46,7 +47,7 @@ def run(
             raise error
         case Refused(_, index, StaleFence() as stale) if index == FENCE:
             return stale
-        case Refused():
+        case Refused() | RepeatedName():
             return outcome
         case list():
             came = outcome[len(held) :]
@@ -60,16 +61,27 @@ class _Broken(Refusal):
     error: Exception
 
 
-def _attempt(workspace: str, asked: Sequence[Item]) -> Plan[list[Any] | Refused | _Broken]:
+def _attempt(workspace: str, asked: Sequence[Item]) -> Plan[list[Any] | Refused | RepeatedName | _Broken]:
     try:
         before = yield from quotas.used(workspace, asked)
         came = yield from together(workspace, asked)
         if isinstance(came, Refused):
             return came
+        if met := ended(asked, came):
+            return met
         after = (yield from quotas.used(workspace, asked)) if before else None
         return quotas.overdrawn(before, after, asked, came) or came
     except Exception as error:  # noqa: BLE001 - it is raised again once the savepoint is restored
         return _Broken(error)
+
+
+def ended(asked: Sequence[Item], came: Sequence[Any]) -> RepeatedName | None:
+    """The first submission that was answered by a job which another item ends: it would be a new job, or none."""
+    settled = {outcome.id for outcome in came if isinstance(outcome, jobs.Settled)}
+    for item, outcome in zip(asked, came, strict=True):
+        if isinstance(outcome, jobs.Existing) and outcome.id in settled:
+            return RepeatedName(item.list, item.index, outcome.id)
+    return None
 
 
 def _refuse_unfit(workspace: str, asked: Sequence[Item]) -> None:
