@@ -86,7 +86,7 @@ ENDLESS = {
 @pytest.mark.parametrize("begun", ENDLESS.values(), ids=ENDLESS)
 async def test_what_does_not_end_is_cut_off_before_it_fills_memory(site, begun):
     reader, writer = await site.connect()
-    writer.write(begun + b"a" * (limits.HEADER_BYTES_MAX + 2 * PIECE_BYTES))
+    writer.write(begun + b"a" * (limits.ADDRESS_BYTES_MAX + limits.HEADER_BYTES_MAX + 4 * PIECE_BYTES))
     assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 431 ")
     writer.close()
 

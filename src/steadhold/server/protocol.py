@@ -99,7 +99,7 @@ class Connection(Reading, asyncio.Protocol):
         """Read what has arrived."""
         if self.deaf:
             return
-        if self.behind or len(data) > PIECE_BYTES or self._enough():
+        if self.behind or self.sated or len(data) > PIECE_BYTES or len(self.queue) > 1:
             self.behind += data
             self._read_on()
         else:
@@ -120,9 +120,6 @@ class Connection(Reading, asyncio.Protocol):
 
     # --- reading
 
-    def _enough(self) -> bool:
-        return len(self.queue) > 1 or self.sated
-
     def _read(self, piece: bytes) -> None:
         try:
             self.feed(piece)
@@ -130,7 +127,7 @@ class Connection(Reading, asyncio.Protocol):
             self.refuse(unreadable.problem)
 
     def _read_on(self) -> None:
-        while self.behind and not self._enough() and not self.deaf:
+        while self.behind and len(self.queue) <= 1 and not self.sated and not self.deaf:
             piece = bytes(self.behind[:PIECE_BYTES])
             del self.behind[:PIECE_BYTES]
             self._read(piece)

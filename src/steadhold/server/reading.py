@@ -17,6 +17,9 @@ PIECE_BYTES: Final = 4_096
 """So much is parsed at a time: no more requests are made of what arrived than this holds."""
 UNREAD_BYTES_MAX: Final = 65_536
 """A body that nobody has received yet is read no further than this."""
+_SILENT_BYTES_MAX: Final = (
+    limits.ADDRESS_BYTES_MAX + limits.HEADER_BYTES_MAX + 4 * limits.HEADER_FIELDS_MAX + 2 * PIECE_BYTES
+)
 
 _MALFORMED: Final = Problem("bad_request", "This is no HTTP/1.1 request that has one meaning only.")
 _LARGE: Final = Problem("headers_too_large", f"The head of a request has at most {limits.HEADER_BYTES_MAX} bytes.")
@@ -50,12 +53,13 @@ class Reading(ABC):
         self.exchange: Exchange | None = None
         self.in_body, self.sated = False, False
         self.arriving_since: float | None = now()
-        self.patience = float(limits.HEADER_SECONDS_MAX)
+        self.patience: float = limits.HEADER_SECONDS_MAX
         self._problem = _MALFORMED
-        self._silent = 0  # bytes of which nothing was made yet: the parser gathers a field until it ends
+        self.url, self._headers = b"", list[tuple[bytes, bytes]]()
+        self._head_bytes, self._hosts, self._expects = 0, 0, False
+        self._silent = 0  # bytes since a request began, its head was whole, or some of its body came
         self._upgrade = False
         self._host = b""
-        self._begin_message()
         self._parser: Any = self._fresh()
 
     @abstractmethod
@@ -71,8 +75,8 @@ class Reading(ABC):
             self._without_upgrade(piece[upgrade.args[0] :])
         except httptools.HttpParserError:
             raise Unreadable(self._problem) from None
-        if self._silent > limits.HEADER_BYTES_MAX + PIECE_BYTES:
-            raise Unreadable(_LARGE)
+        if self._silent > _SILENT_BYTES_MAX:
+            raise Unreadable(_LARGE)  # the parser would gather a field until it ends
 
     def end_of_reading(self) -> None:
         """Nothing arrives any more."""
@@ -82,19 +86,18 @@ class Reading(ABC):
 
     def on_message_begin(self) -> None:
         """A request begins."""
-        self._begin_message()
-        self.arriving_since, self.patience = self.now(), float(limits.HEADER_SECONDS_MAX)
+        self.url, self._headers = b"", []
+        self._head_bytes, self._hosts, self._expects, self._silent = 0, 0, False, 0
+        self.arriving_since, self.patience = self.now(), limits.HEADER_SECONDS_MAX
 
     def on_url(self, url: bytes) -> None:
         """Take a piece of the address."""
-        self._silent = 0
         self.url += url
         if len(self.url) > limits.ADDRESS_BYTES_MAX:
             self._stop(_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a field of the head, or of a trailer, which says nothing to us."""
-        self._silent = 0
         name = name.lower()
         self._head_bytes += len(name) + len(value)
         if name == b"host":
@@ -130,7 +133,8 @@ class Reading(ABC):
         exchange.expects = self._expects and version == "1.1"
         self._headers = []  # for trailers
         self.in_body = True
-        self.arriving_since, self.patience = self.now(), float(limits.BODY_SECONDS_MAX)
+        self._silent = 0
+        self.arriving_since, self.patience = self.now(), limits.BODY_SECONDS_MAX
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
@@ -154,10 +158,6 @@ class Reading(ABC):
         parser: Any = httptools.HttpRequestParser(self)
         parser.set_dangerous_leniencies(lenient_data_after_close=True)  # it is never answered
         return parser
-
-    def _begin_message(self) -> None:
-        self.url, self._headers = b"", list[tuple[bytes, bytes]]()
-        self._head_bytes, self._hosts, self._expects = 0, 0, False
 
     def _without_upgrade(self, rest: bytes) -> None:
         """Read a request that would become another protocol as the one that it is without.
