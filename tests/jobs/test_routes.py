@@ -176,6 +176,7 @@ async def test_lists(house):
     assert len((await house("GET", "/v1/jobs?type=a&state=accepted")).json["items"]) == 2
     assert (await house("GET", "/v1/jobs?state=odd")).code == "bad_query"
     assert (await house("GET", "/v1/jobs?created_after=yesterday")).code == "bad_query"
+    assert (await house("GET", "/v1/jobs?created_before=9999-12-31T23:59:59-05:00")).code == "bad_query"
     assert (await house("GET", "/v1/jobs?created_before=2020-01-01T00:00:00Z")).json["items"] == []
 
 

@@ -133,9 +133,12 @@ FILTERS = ("state", "type", "unique_key", "tag", "created_after", "created_befor
 
 def _filter(words: dict[str, str]) -> steering.Filter:
     try:
-        return narrowed(msgspec.convert(words, takes.FilterBody, strict=False))
+        body = msgspec.convert(words, takes.FilterBody, strict=False)
     except msgspec.ValidationError:
+        body = None
+    if body is None or decode.beyond(body) is not None:
         problem.stop("bad_query", f"A list is filtered by {', '.join(FILTERS)}; times are RFC 3339 with an offset.")
+    return narrowed(body)
 
 
 def narrowed(body: takes.FilterBody) -> steering.Filter:

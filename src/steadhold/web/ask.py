@@ -125,8 +125,8 @@ class Ask(Generic[T]):
     An outcome is a `Refusal` exactly where `render` makes a `Problem` of it: then no receipt is kept.
     `remember` renders what a receipt keeps, where that may not be all that was sent (secrets).
     `touches` are the topics whose waiters look again once this has committed, `wakes` those that depend on what it
-    came to. `undo` gives what takes an outcome back, played if the client has gone before its answer. `needs` are scopes,
-    each with the name it is for or "", of whoever may read the receipt, where that is not the route's own scope.
+    came to. `undo` gives what takes an outcome back, played if the client has gone before its answer. `needs` are
+    scopes, each with the name it is for or "", of whoever may read the receipt, where that is not the route's own.
     """
 
     call: Call[T]

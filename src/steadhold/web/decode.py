@@ -61,7 +61,7 @@ def body(ask: Request, into: type[S]) -> S:
         raise _refused(str(error), into) from None
     except (msgspec.DecodeError, RecursionError):
         stop("bad_json", "The body is not JSON that can be read.")
-    if _tells_time(into) and (path := _beyond(found)) is not None:
+    if _tells_time(into) and (path := beyond(found)) is not None:
         pointer = "".join(f"/{_escaped(str(step))}" for step in path)
         raise _at(pointer, f"must lie in the years {BEGIN.year} to {END.year - 1}.")
     return found
@@ -72,7 +72,7 @@ def within_time(moment: datetime) -> bool:
     return BEGIN <= moment < END
 
 
-def _beyond(value: Any) -> tuple[str | int, ...] | None:
+def beyond(value: Any) -> tuple[str | int, ...] | None:
     """Where in a decoded body a moment lies beyond all time."""
     inside: Iterable[tuple[str | int, Any]] = ()
     if isinstance(value, datetime):
@@ -82,7 +82,7 @@ def _beyond(value: Any) -> tuple[str | int, ...] | None:
     elif isinstance(value, list):
         inside = enumerate(cast("list[Any]", value))
     for step, each in inside:
-        if (path := _beyond(each)) is not None:
+        if (path := beyond(each)) is not None:
             return step, *path
     return None
 
