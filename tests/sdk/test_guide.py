@@ -21,6 +21,7 @@ shop/limits 1
 completed {'ok': True}
 deploy 1
 held again 2
+order.paid {'amount': 12} 1
 coalesce 02:30
 manual waiting accepted
 5 accepted

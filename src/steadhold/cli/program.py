@@ -22,6 +22,8 @@ SECTIONS: Final = {
         "approvals": ("steadhold.cli.approvals:approvals", "People decide about an exact artifact."),
         "schedules": ("steadhold.cli.schedules:schedules", "Jobs at their times, also after an outage."),
         "commit": ("steadhold.cli.commits:commit", "Several changes, all or nothing."),
+        "inbox": ("steadhold.cli.inboxes:inbox", "Events in one order, read from any position."),
+        "consumers": ("steadhold.cli.inboxes_consumers:consumers", "Who has come how far in an inbox."),
         "operations": ("steadhold.cli.operations:operations", "What became of a change whose answer was lost."),
     },
     "Administer": {

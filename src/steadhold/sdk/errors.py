@@ -199,6 +199,32 @@ class CancelRequested(Problem, codes=("cancel_requested",)):
     """Somebody asked to cancel the job: it may not begin to wait."""
 
 
+class InboxRestored(Problem, codes=("inbox_restored",)):
+    """The position is of an epoch that has ended: read your consumer, and go on from there."""
+
+    @property
+    def epoch(self) -> str | None:
+        """The epoch of now."""
+        return self.extras.get("epoch")
+
+
+class GapNotAccepted(Problem, codes=("gap_not_accepted",)):
+    """Events in between were removed before they were acknowledged."""
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The first and the last of them."""
+        return self.extras.get("from", 0), self.extras.get("to", 0)
+
+
+class BeyondHead(Problem, codes=("beyond_head",)):
+    """No event has this number yet."""
+
+
+class ConsumerLeased(Problem, codes=("consumer_leased",)):
+    """Another has the consumer alone. `retry_after` are seconds."""
+
+
 class EvidenceFault(Problem, codes=("evidence_required", "stale_evidence")):
     """The job says how old its evidence may be, and the result's is older, or its age was not told."""
 

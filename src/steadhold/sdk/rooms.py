@@ -8,6 +8,7 @@ from steadhold.sdk.access import AuditRoom, EntitlementsRoom, KeysRoom, Workspac
 from steadhold.sdk.approvals import ApprovalsRoom
 from steadhold.sdk.commits import CommitsRoom
 from steadhold.sdk.grammar import Mode, Script, Stream
+from steadhold.sdk.inboxes import InboxesRoom
 from steadhold.sdk.jobs import JobsRoom
 from steadhold.sdk.locks import LocksRoom
 from steadhold.sdk.operations import OperationsRoom
@@ -28,6 +29,7 @@ class Rooms(Generic[Mode]):
         self.schedules: SchedulesRoom[Mode] = SchedulesRoom(self)
         self.commits: CommitsRoom[Mode] = CommitsRoom(self)
         self.locks: LocksRoom[Mode] = LocksRoom(self)
+        self.inboxes: InboxesRoom[Mode] = InboxesRoom(self)
         self.operations: OperationsRoom[Mode] = OperationsRoom(self)
         self.keys: KeysRoom[Mode] = KeysRoom(self)
         self.workspaces: WorkspacesRoom[Mode] = WorkspacesRoom(self)
