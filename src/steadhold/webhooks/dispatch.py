@@ -1,0 +1,231 @@
+"""The dispatcher: has endpoints for itself by leases, begins attempts, makes them, and says what they came to.
+
+Any number of processes dispatch; an endpoint is one's at a time. How many may send at once is shared evenly among the
+endpoints that have something to send, so that a slow one holds up nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from steadhold.kit import failpoints
+from steadhold.kit.plan import Call
+from steadhold.webhooks import delivering, heading
+from steadhold.webhooks.guard import Allowed
+from steadhold.webhooks.model import LANE_SECONDS, Batch, Result, Sending
+from steadhold.webhooks.seal import Sealing, Unsealable
+from steadhold.webhooks.send import Resolve, Sender, resolve
+
+SENDS_MAX: Final = 512
+"""Attempts that one process makes at once."""
+
+ENDPOINTS_MAX: Final = 512
+FRESH_SECONDS: Final = 0.2
+"""For how long attempts share one question whether they may be made."""
+
+IDLE_SECONDS: Final = 0.25
+RENEW_SECONDS: Final = LANE_SECONDS / 3
+ROUNDS_IDLE_MAX: Final = 8
+"""How often a lane that has nothing to send looks again before it is left to others."""
+
+Play = Callable[[Call[Any]], Awaitable[Any]]
+Due = Callable[[], Awaitable[Iterable[tuple[str, str]]]]
+Alarm = Callable[[Exception, Mapping[str, str]], None]
+
+
+@dataclass(slots=True)
+class Dispatcher:
+    """Sends what is due. `holder` tells this process from others; `due` says which endpoints have something to send."""
+
+    play: Play
+    due: Due
+    sealing: Sealing
+    rules: Sequence[Allowed]
+    holder: str
+    alarm: Alarm
+    resolve: Resolve = resolve
+    sends_max: int = SENDS_MAX
+    total_seconds: float = 15.0
+    _lanes: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict[tuple[str, str], Any], init=False)
+
+    async def tick(self) -> None:
+        """Look once which endpoints have something to send, and see to those that nobody here does."""
+        for at in await self.due():
+            if at not in self._lanes and len(self._lanes) < min(ENDPOINTS_MAX, self.sends_max):
+                task = asyncio.create_task(self._watched(*at))
+                self._lanes[at] = task
+                task.add_done_callback(lambda _, at=at: self._lanes.pop(at, None))
+
+    async def drained(self) -> None:
+        """Wait until every lane has been left."""
+        while self._lanes:
+            await asyncio.wait(list(self._lanes.values()))
+            await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """Stop sending. What is under way is cut, and becomes `unknown`."""
+        tasks = list(self._lanes.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    @property
+    def share(self) -> int:
+        """How many attempts one endpoint may have here at once."""
+        return max(1, self.sends_max // max(1, len(self._lanes)))
+
+    async def _watched(self, workspace: str, webhook: str) -> None:
+        try:
+            fence = await self.play(delivering.lease.call(workspace, webhook, self.holder))
+            if fence is not None:
+                await _Lane(self, workspace, webhook, fence).run()
+        except Exception as error:  # noqa: BLE001 - one endpoint's trouble is not the others'
+            self.alarm(error, {"webhook": webhook, "workspace": workspace})
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One endpoint, sent to by this process as long as it has the lease and there is something to send."""
+
+    of: Dispatcher
+    workspace: str
+    webhook: str
+    fence: int
+    under_way: set[asyncio.Task[None]] = field(default_factory=set[Any])
+    results: list[Result] = field(default_factory=list[Result])
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    tokens: float = 1.0
+    filled_at: float = 0.0
+    sender: Sender | None = None
+    rate: float | None = None
+
+    async def run(self) -> None:
+        """Begin, send and settle until nothing is left, then leave the endpoint to whoever comes next."""
+        loop = asyncio.get_running_loop()
+        renewed_at = self.filled_at = loop.time()
+        idle = 0
+        try:
+            while idle < ROUNDS_IDLE_MAX or self.under_way or self.results:
+                if loop.time() - renewed_at > RENEW_SECONDS:
+                    renewed_at = loop.time()
+                    if not await self.of.play(delivering.renew.call(self.workspace, self.webhook, self.fence)):
+                        break
+                worked = await self._settle()
+                begun = await self._begin()
+                if begun is None:
+                    break
+                idle = 0 if worked or begun else idle + 1
+                if not begun:
+                    await self._wait()
+        finally:
+            await self._leave()
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(IDLE_SECONDS):
+                await self.ended.wait()
+        except TimeoutError:
+            pass
+        self.ended.clear()
+
+    async def _settle(self) -> int:
+        """Say together what came meanwhile."""
+        told, self.results = self.results, []
+        if told:
+            failpoints.hit("webhooks.answered")
+            await self.of.play(delivering.settle.call(self.workspace, self.webhook, told))
+        return len(told)
+
+    async def _begin(self) -> int | None:
+        """Begin as many attempts as there is room for; None where the lease or the endpoint is gone."""
+        room = self.of.share - len(self.under_way)
+        if room <= 0 or self.tokens_left() < 1.0:
+            return 0
+        limit = min(room, int(self.tokens))
+        batch = await self.of.play(delivering.begin.call(self.workspace, self.webhook, self.fence, limit))
+        if not isinstance(batch, Batch):
+            return None
+        self._adapt(batch)
+        failpoints.hit("webhooks.begun")
+        if batch.sendings:
+            await self._send(batch)
+        self.tokens -= len(batch.sendings)
+        return len(batch.sendings)
+
+    def _adapt(self, batch: Batch) -> None:
+        self.rate = batch.endpoint.spec.rate
+        if self.rate is None:
+            self.tokens = float(self.of.sends_max)
+
+    def tokens_left(self) -> float:
+        """Attempts that may begin now under the endpoint's rate."""
+        now = asyncio.get_running_loop().time()
+        if self.rate is not None:
+            self.tokens = min(self.tokens + (now - self.filled_at) * self.rate, max(1.0, self.rate))
+        self.filled_at = now
+        return self.tokens
+
+    async def _send(self, batch: Batch) -> None:
+        try:
+            secrets, own = heading.opened(self.of.sealing, self.workspace, batch)
+        except Unsealable:
+            why = "the endpoint's secrets cannot be opened by this server's sealing key"
+            self._told(*(Result(s.delivery, s.n, "refused", why=why) for s in batch.sendings))
+            return
+        sender = await self._connected(batch)
+        look = _Look(self, batch.endpoint.spec.url)
+        for sending in batch.sendings:
+            fields = heading.headers(sending, secrets, own)
+            task = asyncio.create_task(self._attempt(sender, sending, fields, look))
+            self.under_way.add(task)
+            task.add_done_callback(self.under_way.discard)
+
+    async def _connected(self, batch: Batch) -> Sender:
+        """The sender of the endpoint's address; a new one where that has changed."""
+        spec = batch.endpoint.spec
+        if self.sender is None or (self.sender.url, self.sender.concurrency) != (spec.url, spec.concurrency):
+            if self.sender is not None:
+                await asyncio.gather(*self.under_way, return_exceptions=True)
+                await self.sender.__aexit__(None, None, None)
+            made = Sender(spec.url, self.of.rules, spec.concurrency, self.of.resolve, self.of.total_seconds)
+            self.sender = await made.__aenter__()
+        return self.sender
+
+    async def _attempt(self, sender: Sender, sending: Sending, fields: Mapping[str, str], look: _Look) -> None:
+        self._told(await sender.send(sending, fields, lambda: look.still(sending)))
+
+    def _told(self, *results: Result) -> None:
+        self.results.extend(results)
+        self.ended.set()
+
+    async def _leave(self) -> None:
+        for task in self.under_way:
+            task.cancel()
+        if self.sender is not None:
+            await self.sender.__aexit__(None, None, None)
+        await self._settle()
+        await self.of.play(delivering.release.call(self.workspace, self.webhook, self.fence))
+
+
+@dataclass(slots=True)
+class _Look:
+    """Asks once for all attempts that begin together whether they may be made, and again for those that took long."""
+
+    lane: _Lane
+    url: str
+    asking: asyncio.Task[set[tuple[str, int]]] | None = None
+    asked_at: float = 0.0
+
+    async def still(self, sending: Sending) -> bool:
+        """Whether an attempt may be made now."""
+        now = asyncio.get_running_loop().time()
+        if self.asking is None or self.asking.done() or now - self.asked_at > FRESH_SECONDS:
+            self.asking, self.asked_at = asyncio.create_task(self._ask()), now
+        return (sending.delivery, sending.n) in await asyncio.shield(self.asking)
+
+    async def _ask(self) -> set[tuple[str, int]]:
+        lane = self.lane
+        return await lane.of.play(delivering.still.call(lane.workspace, lane.webhook, lane.fence, self.url))

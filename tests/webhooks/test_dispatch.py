@@ -1,0 +1,175 @@
+"""The dispatcher, on a real database and real sockets: what is due is sent, signed, once it was written down."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+from tests.webhooks.house import BY, event, fan_out
+from tests.webhooks.receivers import never, receiving, says
+
+from steadhold.db.pool import Pool
+from steadhold.kit.ids import new_secret
+from steadhold.play.single import Single
+from steadhold.sdk.webhook import Webhook
+from steadhold.webhooks import guard, heading, plans, replaying, sign
+from steadhold.webhooks.dispatch import Dispatcher
+from steadhold.webhooks.model import Spec
+from steadhold.webhooks.seal import Sealing
+
+pytestmark = pytest.mark.database
+
+RULES = guard.read_rules(("http://127.0.0.0/8:*",))
+SECRET = sign.secret_text(bytes(range(32)))
+
+
+class Site:
+    """A workspace with endpoints, and dispatchers that send to them."""
+
+    def __init__(self, dsn, pool, workspace):
+        self.dsn, self.workspace, self.play = dsn, workspace, Single(pool).play
+        self.sealing, self.alarms = Sealing((new_secret(),)), []
+
+    async def endpoint(self, url, *, types=("*",), enabled=True, **spec):
+        id = str(uuid.uuid4())
+        sealed = self.sealing.seal(SECRET.encode(), heading.of_secret(self.workspace, id))
+        await self.play(plans.create.call(self.workspace, id, Spec(url, types, **spec), ((sealed, None),), by=BY))
+        if enabled:
+            await self.play(plans.enable.call(self.workspace, id, by=BY))
+        return id
+
+    async def happen(self, *happened):
+        await self.play(fan_out.call(self.workspace, happened))
+
+    async def due(self):
+        conn = await asyncpg.connect(self.dsn)
+        try:
+            found = await conn.fetch("select workspace, webhook::text from steadhold.due_deliveries()")
+        finally:
+            await conn.close()
+        return [(row["workspace"], row["webhook"]) for row in found if row["workspace"] == self.workspace]
+
+    def dispatcher(self, **more):
+        def alarm(error, facts):
+            self.alarms.append(error)
+
+        return Dispatcher(self.play, self.due, self.sealing, RULES, str(uuid.uuid4()), alarm, **more)
+
+    async def delivery(self, id):
+        return await self.play(replaying.delivery.call(self.workspace, id))
+
+
+@pytest.fixture
+async def site(dsn, workspace):
+    async with Pool(dsn, size=6) as pool:
+        made = Site(dsn, pool, workspace)
+        yield made
+        assert made.alarms == []
+
+
+@asynccontextmanager
+async def sending(dispatcher):
+    try:
+        yield dispatcher
+    finally:
+        await dispatcher.close()
+
+
+async def test_what_is_due_is_sent_and_settled(site):
+    async with receiving(says(200)) as receiver, sending(site.dispatcher()) as dispatcher:
+        await site.endpoint(receiver.url)
+        await site.happen(*(event(revision=n) for n in range(1, 21)))
+        await dispatcher.tick()
+        await receiver.some(20)
+        await dispatcher.drained()
+    ids = [Webhook(SECRET).verify(fields, body).event_id for fields, body in receiver.seen]
+    assert sorted(ids) == sorted(f"order:1@{n}" for n in range(1, 21))
+    assert await site.due() == []
+    for fields, _ in receiver.seen:
+        found = await site.delivery(fields["x-steadhold-delivery-id"])
+        assert (found.delivery.state, [a.state for a in found.attempts]) == ("delivered", ["delivered"])
+
+
+async def test_an_ordered_endpoint_gets_an_aggregate_in_order(site):
+    async with receiving(says(200)) as receiver, sending(site.dispatcher()) as dispatcher:
+        await site.endpoint(receiver.url, ordered=True, concurrency=8)
+        await site.happen(*(event(f"order:{a}", n) for n in range(1, 6) for a in range(3)))
+        await dispatcher.tick()
+        await receiver.some(15)
+        await dispatcher.drained()
+    ids = [fields["webhook-id"] for fields, _ in receiver.seen]
+    for a in range(3):
+        assert [i for i in ids if i.startswith(f"order:{a}@")] == [f"order:{a}@{n}" for n in range(1, 6)]
+
+
+async def test_two_dispatchers_send_each_delivery_once(site):
+    async with receiving(says(200)) as receiver, sending(site.dispatcher()) as one, sending(site.dispatcher()) as two:
+        await site.endpoint(receiver.url)
+        await site.happen(*(event(revision=n) for n in range(1, 21)))
+        await one.tick()
+        await two.tick()
+        await receiver.some(20)
+        await one.drained()
+        await two.drained()
+    assert len({fields["x-steadhold-delivery-id"] for fields, _ in receiver.seen}) == len(receiver.seen) == 20
+
+
+async def test_an_endpoint_that_never_answers_holds_up_no_other(site):
+    async with receiving(never) as slow, receiving(says(200)) as quick:
+        async with sending(site.dispatcher(sends_max=8)) as dispatcher:
+            await site.endpoint(slow.url, concurrency=64)
+            await site.endpoint(quick.url)
+            await site.happen(*(event(revision=n) for n in range(1, 31)))
+            await dispatcher.tick()
+            await slow.some(1)
+            await quick.some(30)
+    assert 1 <= len(slow.seen) <= 8
+
+
+async def test_secrets_that_cannot_be_opened_are_told(site):
+    async with receiving(says(200)) as receiver, sending(site.dispatcher()) as dispatcher:
+        dispatcher.sealing = Sealing((new_secret(),))
+        webhook = await site.endpoint(receiver.url)
+        await site.happen(event())
+        await dispatcher.tick()
+        await dispatcher.drained()
+    shown = await site.play(plans.get.call(site.workspace, webhook))
+    assert (shown.endpoint.health.failures, receiver.connections) == (1, 0)
+
+
+async def test_what_is_disabled_between_the_attempts_row_and_the_connection_is_not_sent(site, monkeypatch):
+    async with receiving(says(200)) as receiver, sending(site.dispatcher()) as dispatcher:
+        webhook = await site.endpoint(receiver.url)
+        await site.happen(event())
+        real = dispatcher.play
+
+        async def play(call):
+            if call.name == "webhooks.still":
+                await real(plans.disable.call(site.workspace, webhook, by=BY))
+            return await real(call)
+
+        dispatcher.play = play
+        await dispatcher.tick()
+        await dispatcher.drained()
+    assert receiver.connections == 0
+    found = await site.play(replaying.deliveries.call(site.workspace, webhook, None, far(), 10))
+    assert [(d.state, d.attempts, d.tries) for d in found] == [("pending", 1, 0)]
+    assert await site.play(replaying.skip.call(site.workspace, 10)) == 1
+
+
+def far():
+    from datetime import UTC, datetime
+
+    return datetime(9999, 1, 1, tzinfo=UTC), str(uuid.UUID(int=0))
+
+
+async def test_a_rate_is_kept(site):
+    async with receiving(says(200)) as receiver, sending(site.dispatcher()) as dispatcher:
+        await site.endpoint(receiver.url, rate=0.001)
+        await site.happen(*(event(revision=n) for n in range(1, 4)))
+        await dispatcher.tick()
+        await receiver.some(1)
+        await dispatcher.drained()
+    assert len(receiver.seen) == 1

@@ -1,0 +1,200 @@
+"""One attempt against receivers that do as they like: what is known of it is told honestly, and little is kept."""
+
+from __future__ import annotations
+
+import tracemalloc
+from datetime import UTC, datetime
+
+import pytest
+from tests.webhooks.receivers import cut, drips, never, receiving, says, sends
+
+from steadhold.sdk.webhook import Webhook
+from steadhold.webhooks import guard, heading, sign
+from steadhold.webhooks.model import Sending
+from steadhold.webhooks.send import Sender
+
+LOOPBACK = guard.read_rules(("http://127.0.0.0/8:*",))
+SECRET = sign.secret_text(bytes(range(32)))
+BODY = b'{"a":1e2,"b":1.10}'
+
+
+def sending(n=1):
+    return Sending("0198c0de-0000-7000-8000-000000000001", n, "order:1@1", 0, 0, BODY, datetime.now(UTC))
+
+
+async def yes():
+    return True
+
+
+async def no():
+    return False
+
+
+async def attempt(url, *, rules=LOOPBACK, still=yes, seconds=5.0, **more):
+    one = sending()
+    async with Sender(url, rules, 4, total_seconds=seconds, **more) as sender:
+        return await sender.send(one, heading.headers(one, [sign.read_secret(SECRET)], {"x-own": "1"}), still)
+
+
+async def test_what_arrives_is_what_was_stored_and_it_verifies():
+    async with receiving(says(204)) as receiver:
+        result = await attempt(receiver.url)
+    ((fields, body),) = receiver.seen
+    assert (result.state, result.status, result.address) == ("delivered", 204, "127.0.0.1")
+    assert body == BODY
+    delivery = Webhook(SECRET).verify(fields, body)
+    assert (delivery.event_id, delivery.attempt, delivery.hops) == ("order:1@1", 1, 1)
+    assert fields["x-own"] == "1"
+    assert fields["accept-encoding"] == "identity"
+    assert "x-own" not in result.request
+
+
+@pytest.mark.parametrize(
+    "status, state",
+    [(200, "delivered"), (299, "delivered"), (302, "refused"), (404, "refused"), (410, "refused"), (500, "refused")],
+)
+async def test_the_status_tells(status, state):
+    async with receiving(says(status)) as receiver:
+        result = await attempt(receiver.url)
+    assert (result.state, result.status) == (state, status)
+
+
+async def test_a_redirect_is_not_followed():
+    async with receiving(says(200)) as other, receiving(says(307, location=other.url)) as receiver:
+        result = await attempt(receiver.url)
+    assert (result.state, result.status) == ("refused", 307)
+    assert other.connections == 0
+
+
+async def test_a_receiver_that_never_answers_is_unknown():
+    async with receiving(never) as receiver:
+        result = await attempt(receiver.url, seconds=0.3)
+    assert (result.state, result.status, len(receiver.seen)) == ("unknown", None, 1)
+
+
+async def test_a_receiver_that_acts_and_cuts_is_unknown():
+    async with receiving(cut) as receiver:
+        result = await attempt(receiver.url)
+    assert (result.state, len(receiver.seen)) == ("unknown", 1)
+
+
+async def test_a_head_that_drips_ends_in_time_and_is_unknown():
+    async with receiving(drips(b"HTTP/1.1 200 OK\r\nx: ")) as receiver:
+        result = await attempt(receiver.url, seconds=0.3)
+    assert result.state == "unknown"
+
+
+async def test_a_body_that_drips_ends_in_time_and_was_delivered():
+    async with receiving(drips(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n")) as receiver:
+        result = await attempt(receiver.url, seconds=0.3)
+    assert (result.state, result.status) == ("delivered", 200)
+    assert 0 < len(result.response_body) < 16_385
+
+
+async def test_of_a_hundred_megabytes_little_is_kept():
+    tracemalloc.start()
+    async with receiving(sends(100)) as receiver:
+        result = await attempt(receiver.url)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (result.state, len(result.response_body)) == ("delivered", 16_384)
+    assert peak < 16 * 2**20
+
+
+async def test_compressed_bytes_stay_as_they_are():
+    async with receiving(says(200, b"\x1f\x8b\x08\x00", content_encoding="gzip")) as receiver:
+        result = await attempt(receiver.url)
+    assert (result.state, result.response_body) == ("delivered", b"\x1f\x8b\x08\x00")
+
+
+async def test_where_nobody_listens_nothing_arrived():
+    async with receiving(says(200)) as receiver:
+        pass
+    result = await attempt(receiver.url)
+    assert (result.state, result.made) == ("refused", True)
+
+
+async def test_without_leave_nothing_is_dialled():
+    async with receiving(says(200)) as receiver:
+        result = await attempt(receiver.url, still=no)
+    assert (result.state, result.made, receiver.connections) == ("refused", False, 0)
+
+
+def answering(*lists):
+    turns = list(lists)
+
+    async def resolve(host, port):
+        return turns.pop(0) if len(turns) > 1 else turns[0]
+
+    return resolve
+
+
+@pytest.mark.parametrize(
+    "addresses", [["127.0.0.1", "10.0.0.1"], ["10.0.0.1", "127.0.0.1"], ["::1"], ["127.0.0.1", "fe80::1%lo"], []]
+)
+async def test_one_address_that_may_not_be_dialled_refuses_the_name(addresses):
+    async with receiving(says(200)) as receiver:
+        result = await attempt(f"http://hook.test:{receiver.port}/", resolve=answering(addresses))
+    assert (result.state, receiver.connections) == ("refused", 0)
+    assert "Refused" in result.why or "Refused" in str(result) or result.why
+
+
+async def test_a_name_that_flips_is_judged_each_time_it_is_dialled():
+    async with receiving(says(200, connection="close")) as receiver:
+        resolve = answering(["127.0.0.1"], ["169.254.169.254"])
+        async with Sender(f"http://hook.test:{receiver.port}/", LOOPBACK, 4, resolve=resolve) as sender:
+            fields = heading.headers(sending(), [sign.read_secret(SECRET)], {})
+            first = await sender.send(sending(1), fields, yes)
+            second = await sender.send(sending(2), fields, yes)
+    assert (first.state, second.state) == ("delivered", "refused")
+    assert "169.254.169.254" in second.why
+    assert receiver.connections == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:{port}/", "http://localhost:{port}/", "http://[::ffff:127.0.0.1]:{port}/"]
+)
+async def test_loopback_is_not_dialled_unless_the_operator_lets_it(url):
+    async with receiving(says(200)) as receiver:
+        result = await attempt(url.format(port=receiver.port), rules=guard.read_rules(("http://*:*",)))
+    assert (result.state, receiver.connections) == ("refused", 0)
+
+
+async def test_proxies_of_the_environment_are_not_used(monkeypatch):
+    async with receiving(says(200)) as proxy, receiving(says(200)) as receiver:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        result = await attempt(receiver.url)
+    assert (result.state, proxy.connections) == ("delivered", 0)
+
+
+async def test_leave_that_ends_while_a_name_is_looked_up_ends_the_attempt():
+    answers = iter([True, False])
+
+    async def still():
+        return next(answers)
+
+    async def slow(host, port):
+        clock.now += 5.0
+        return ["127.0.0.1"]
+
+    clock = SteadyClock()
+    async with receiving(says(200)) as receiver:
+        with clock.running():
+            result = await attempt(f"http://hook.test:{receiver.port}/", still=still, resolve=slow, seconds=60)
+    assert (result.made, receiver.seen) == (False, [])
+
+
+class SteadyClock:
+    """The loop's clock, which jumps as if the process had been stopped for a while."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def running(self):
+        import asyncio
+        from unittest.mock import patch
+
+        loop = asyncio.get_running_loop()
+        real = loop.time
+        return patch.object(loop, "time", lambda: real() + self.now)
