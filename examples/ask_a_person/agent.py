@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from steadhold import Client
-from steadhold.sdk.approvals import Artifact
-from steadhold.sdk.approvals_shapes import ArtifactMismatch
+from steadhold.sdk.approvals import Artifact, ArtifactMismatch
 from steadhold.worker import Permanent, SyncContext, Worker
 
 HOUR: Final = 3_600.0

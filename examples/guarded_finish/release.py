@@ -1,7 +1,7 @@
 """Release a file that a person approved, exactly as it was approved, once, and by one at a time.
 
     python release.py ask build.tar --version 1.4        # prints the approval's id; a person decides
-    steadhold approvals approve ID
+    steadhold approvals approve ID --file build.tar
     python release.py finish build.tar --version 1.4
 
 What `finish` comes to is one commit: use the approval, put the new state, finish the job, if the lock is still held.
@@ -16,7 +16,7 @@ from typing import Final
 
 from steadhold import Client
 from steadhold.kit.fields import FenceRef
-from steadhold.sdk.approvals_shapes import Artifact
+from steadhold.sdk.approvals import Artifact
 from steadhold.sdk.errors import NotFound, Problem
 from steadhold.sdk.job_shapes import Claimed
 from steadhold.sdk.state import Written

@@ -10,11 +10,34 @@ import msgspec
 
 from steadhold.kit import fields
 from steadhold.kit.fields import FenceRef
-from steadhold.sdk.approvals_shapes import Approval, Artifact, Decision, State, Verdict
+from steadhold.sdk.approvals_shapes import (
+    AlreadyUsed,
+    AlreadyVoted,
+    Approval,
+    ApprovalEnded,
+    Artifact,
+    ArtifactMismatch,
+    Decision,
+    NotApprover,
+    NotUsable,
+    State,
+    Verdict,
+)
 from steadhold.sdk.grammar import Give, Mode, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.words import WAIT_SECONDS, at, change, if_match, members, pages, read
 
-__all__ = ["Approval", "ApprovalsRoom", "Artifact", "Verdict"]
+__all__ = [
+    "AlreadyUsed",
+    "AlreadyVoted",
+    "Approval",
+    "ApprovalEnded",
+    "ApprovalsRoom",
+    "Artifact",
+    "ArtifactMismatch",
+    "NotApprover",
+    "NotUsable",
+    "Verdict",
+]
 
 CLOCK: Final[Callable[[], float]] = time.monotonic
 
