@@ -174,6 +174,19 @@ def test_settling_twice(desk):
     assert desk.settle(Settlement(NOBODY, 1, Complete())) == Missing()
 
 
+def test_a_completion_is_known_again_by_the_words_of_an_older_release(desk):
+    job = desk.running()
+    desk.said(job, Complete(b"1"))
+    words = repr(("Complete", hashlib.sha256(b"1").digest(), None, None, None)).encode()
+    desk.conn.execute(
+        "update steadhold.jobs set settled_digest = %s, result_ref = 'job:older' where id = %s",
+        [hashlib.sha256(words).digest(), job.id],
+    )
+    assert desk.said(job, Complete(b"1")).repeated
+    assert desk.said(job, Complete(b"2")) == jobs.JobEnded(job.id, "completed")
+    assert desk.get(job.id).result_ref == "job:older"
+
+
 def test_a_repeat_where_the_job_lives_on(desk):
     job = desk.running()
     released = desk.said(job, Release(60))

@@ -189,13 +189,21 @@ def decided(settlement: Settlement, held: Held, policy: bytes | None) -> Change 
 
 def words(said: Said) -> bytes:
     """The digest by which a repeated settlement is known to say the same."""
-    if isinstance(said, Complete):
-        if moving.bare(said):
-            return model.digest(said.result or b"")
-        coverage = None if said.coverage is None else msgspec.json.encode(said.coverage)
-        result = None if said.result is None else model.digest(said.result)
-        return model.digest(repr(("Complete", result, said.result_ref, coverage, said.evidence_at)).encode())
-    return model.digest(repr(said).encode())
+    if isinstance(said, Complete) and moving.bare(said):
+        return model.digest(said.result or b"")
+    return _all_words(said)
+
+
+def _all_words(said: Said) -> bytes:
+    if not isinstance(said, Complete):
+        return model.digest(repr(said).encode())
+    coverage = None if said.coverage is None else msgspec.json.encode(said.coverage)
+    result = None if said.result is None else model.digest(said.result)
+    return model.digest(repr(("Complete", result, said.result_ref, coverage, said.evidence_at)).encode())
+
+
+def _said_already(said: Said, digest: bytes | None) -> bool:
+    return digest in {words(said), _all_words(said)}  # the second: of a bare result, by a release before 0015
 
 
 def _late(workspace: str, settlements: Sequence[Settlement], tally: Tally) -> Plan[None]:
@@ -215,7 +223,7 @@ def _remembered(
     settled_digest: bytes | None,
     run_at: datetime,
 ) -> SettleOutcome:
-    if settled_state is not None and settled_fence == settlement.fence and settled_digest == words(settlement.said):
+    if settled_state is not None and settled_fence == settlement.fence and _said_already(settlement.said, settled_digest):
         due = run_at if settled_state == state == model.ACCEPTED else None
         return Settled(settlement.id, model.STATES[settled_state], revision, due, repeated=True)
     if state >= model.COMPLETED and fence == settlement.fence:
