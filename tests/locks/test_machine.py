@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from steadhold.db.pool import Pool
-from steadhold.kit.limits import LOCK_SILENCE_SECONDS_MAX, LOCK_TICKET_SECONDS
+from steadhold.kit.limits import LOCK_SILENCE_SECONDS_MAX, LOCK_TICKET_SECONDS_MAX
 from steadhold.locks import plans
 from steadhold.play.lockstep import Lockstep
 from steadhold.testing.database import copied
@@ -66,7 +66,7 @@ class Model:
                 return ("Granted", self.fence)
             return ("LockLost",)
         mine = self.line.get(operation)
-        place = mine.place if mine and mine.live_until + LOCK_TICKET_SECONDS > now else None
+        place = mine.place if mine and mine.live_until + LOCK_TICKET_SECONDS_MAX > now else None
         ahead = [other for other in self.live(now) if other[1] != operation and (place is None or other < place)]
         if self.held(now) or ahead:
             if waits:

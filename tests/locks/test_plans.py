@@ -10,7 +10,7 @@ import pytest
 from steadhold import fences, state
 from steadhold.fences import Marked, Outrun, Wanted
 from steadhold.kit.fields import FenceRef
-from steadhold.kit.limits import LOCK_KEY_SECONDS
+from steadhold.kit.limits import LOCK_KEY_SECONDS_MAX
 from steadhold.kit.outcome import Missing, StaleFence
 from steadhold.kit.plan import Call, each
 from steadhold.locks import plans
@@ -92,7 +92,7 @@ def test_an_operation_is_known_as_long_as_it_may_be_repeated(door, clock):
     door.acquire("a", "me", 30, "op")
     door.release("a", 1)
     door.acquire("a", "you", 30, "other")
-    clock.move(LOCK_KEY_SECONDS - 1)
+    clock.move(LOCK_KEY_SECONDS_MAX - 1)
     assert door.forget(9) == 0
     assert door.acquire("a", "me", 30, "op") == LockLost("a")
     clock.move(2)

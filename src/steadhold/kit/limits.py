@@ -164,13 +164,13 @@ INBOX_PURGE_ITEMS_MAX: Final = 500
 
 # --- locks ------------------------------------------------------------------------------------
 
-LOCK_TICKET_SECONDS: Final = 5
+LOCK_TICKET_SECONDS_MAX: Final = 5
 """How long a place in line is kept after its request ended."""
 
 LOCK_SILENCE_SECONDS_MAX: Final = 2
 """How long a waiter whose server says nothing any more holds up those behind it."""
 
-LOCK_KEY_SECONDS: Final = 86_400
+LOCK_KEY_SECONDS_MAX: Final = 86_400
 """How long an operation that took a lock is known: as long as clients may repeat a request."""
 
 # --- approvals --------------------------------------------------------------------------------
@@ -271,6 +271,17 @@ PREVIEW_ITEMS_MAX: Final = 100
 
 BACKFILL_INSTANTS_MAX: Final = 500
 """Instants of one backfill."""
+
+# --- webhooks ---------------------------------------------------------------------------------
+
+WEBHOOK_TYPES_MAX: Final = 100
+"""Globs in ``types`` of a webhook."""
+
+WEBHOOK_TRIES_MAX: Final = 50
+"""Waits in ``retry_seconds`` of a webhook, and with it the tries of one delivery."""
+
+WEBHOOK_WAIT_SECONDS_MAX: Final = 7 * 86_400
+"""One wait in ``retry_seconds`` of a webhook."""
 
 # --- commits ----------------------------------------------------------------------------------
 

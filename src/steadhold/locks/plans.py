@@ -13,7 +13,7 @@ from steadhold import events, fences
 from steadhold.events import Happened
 from steadhold.fences import Marked, Outrun, Renewal
 from steadhold.kit.fields import FenceRef
-from steadhold.kit.limits import LOCK_KEY_SECONDS, LOCK_SILENCE_SECONDS_MAX, LOCK_TICKET_SECONDS
+from steadhold.kit.limits import LOCK_KEY_SECONDS_MAX, LOCK_SILENCE_SECONDS_MAX, LOCK_TICKET_SECONDS_MAX
 from steadhold.kit.outcome import Missing, StaleFence
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
 from steadhold.kit.sql import load
@@ -68,8 +68,8 @@ def acquire(
     """
     asked = {
         "workspace": workspace, "subject": subject_of(name), "owner": owner, "operation": operation_id,
-        "request": request, "ttl_seconds": float(ttl_seconds), "kept_seconds": float(LOCK_TICKET_SECONDS),
-        "remembered_seconds": float(LOCK_KEY_SECONDS),
+        "request": request, "ttl_seconds": float(ttl_seconds), "kept_seconds": float(LOCK_TICKET_SECONDS_MAX),
+        "remembered_seconds": float(LOCK_KEY_SECONDS_MAX),
     }  # fmt: skip
     happened: list[Entry] = []
     verdict, seen = yield from _tried(name, asked, happened)
@@ -123,14 +123,14 @@ def _stand(workspace: str, held: Held, seen: Seen, operation_id: str, request: s
     if heard is None or (heard - seen.now).total_seconds() < HEARD_SECONDS_MIN:
         yield from rows(
             SQL.stand, workspace=workspace, operation=operation_id, subject=subject_of(held.name), request=request,
-            silence_seconds=float(LOCK_SILENCE_SECONDS_MAX), kept_seconds=float(LOCK_TICKET_SECONDS),
+            silence_seconds=float(LOCK_SILENCE_SECONDS_MAX), kept_seconds=float(LOCK_TICKET_SECONDS_MAX),
         )  # fmt: skip
     return Queued(held.name, held.holder, held.expires_in_seconds)
 
 
 @operation
 def leave(workspace: str, name: str, operation_id: str, request: str) -> Plan[None]:
-    """Say that a request is over: its ticket keeps its place for `lock_ticket_seconds`, and holds up nobody."""
+    """Say that a request is over: its ticket keeps its place for `lock_ticket_seconds_max`, and holds up nobody."""
     ticket = {"operation": operation_id, "subject": subject_of(name), "request": request}
     yield from rows(SQL.leave, workspace=workspace, **ticket)
 
@@ -185,10 +185,12 @@ def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[
 
     `within` are the names that may be shown; "" stands for all.
     """
-    found = yield from rows(
-        SQL.names, workspace=workspace, first=subject_of(prefix), last=subject_of(prefix) + BEHIND_ALL,
-        after=subject_of(after), limit=limit, all="" in within, only=[subject_of(name) for name in within],
-    )  # fmt: skip
+    span: dict[str, Any] = {
+        "workspace": workspace, "first": subject_of(prefix), "last": subject_of(prefix) + BEHIND_ALL,
+        "after": subject_of(after), "limit": limit,
+    }  # fmt: skip
+    only = [subject_of(name) for name in within]
+    found = yield from rows(SQL.names, **span) if "" in within else rows(SQL.few, **span, only=only)
     hands = yield from each(SQL.look, [{"workspace": workspace, "subject": subject} for (subject,) in found])
     return [_lock(*hand[0]) for hand in hands]
 
@@ -232,4 +234,6 @@ def _told(subject: str, revision: int | None, type: str, data: dict[str, Any]) -
 @single_operation
 def forget(workspace: str, limit: int) -> Plan[int]:
     """Remove tickets whose request is long over, and operations that nobody will ask again. Answers how many it saw."""
-    return (yield from one(SQL.past, int, workspace=workspace, kept_seconds=float(LOCK_TICKET_SECONDS), limit=limit))
+    return (
+        yield from one(SQL.past, int, workspace=workspace, kept_seconds=float(LOCK_TICKET_SECONDS_MAX), limit=limit)
+    )
