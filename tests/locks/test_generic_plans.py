@@ -57,3 +57,19 @@ def test_by_which_index(crowded, name, table, index):
 
 def test_taking_finds_the_line_and_the_operation_each_by_its_index(crowded):
     assert walks(crowded, SQL.take)["lock_tickets"] <= {"lock_tickets_pkey", "lock_tickets_in_line"}
+
+
+def test_who_may_see_a_few_does_not_read_through_all(crowded):
+    crowded.execute(f"prepare asked as {SQL.few.numbered}".encode())
+    given = {
+        "workspace": "'w'",
+        "only": "'{lock:n1,lock:n9}'",
+        "after": "'lock:'",
+        "first": "'lock:'",
+        "last": "'lock:x'",
+        "limit": "9",
+    }
+    asked = ", ".join(given[name] for name in SQL.few.params)
+    way = "\n".join(line for (line,) in crowded.execute(f"explain execute asked({asked})"))
+    (found,) = [line for line in way.splitlines() if "Index Cond" in line]
+    assert "ANY" in found, way

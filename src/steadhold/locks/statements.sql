@@ -213,10 +213,18 @@ left join line on line.subject = g.subject
 
 -- name: names
 -- rank: read
--- A page of subjects in a range, of these alone where some are named.
+-- A page of subjects in a range.
 select g.subject from steadhold.grants g
 where g.workspace = :workspace::text and g.subject > :after::text and g.subject >= :first::text
-  and g.subject < :last::text and (:all::bool or g.subject = any(:only::text[]))
+  and g.subject < :last::text
+order by g.subject limit :limit::bigint
+
+-- name: few
+-- rank: read
+-- The same of a few alone, each by its key: who may see one lock does not read through all.
+select g.subject from steadhold.grants g
+where g.workspace = :workspace::text and g.subject = any(:only::text[]) and g.subject > :after::text
+  and g.subject >= :first::text and g.subject < :last::text
 order by g.subject limit :limit::bigint
 
 -- name: past
