@@ -11,7 +11,10 @@ import psycopg
 from steadhold import commits, jobs, locks, state
 from steadhold.commits.ops import OPS
 from steadhold.kit.ids import new_id
+from steadhold.sdk import Client
+from steadhold.sdk.approvals import Artifact
 from steadhold.web.router import PARAM
+from tests.sdk.site import key, site  # noqa: F401 - fixtures
 
 GUIDE = files("steadhold.commits").joinpath("guide.md").read_text()
 
@@ -72,3 +75,20 @@ def test_the_program_runs(dsn, workspace, committed, monkeypatch):
     with committed.transaction():
         assert state.get(committed, workspace, "release").body == b'{"version": "1.10"}'
         assert jobs.get(committed, workspace, names["outcome"].apply[1].id).state == "accepted"
+
+
+def test_the_program_of_the_sdk_runs(site, key):  # noqa: F811
+    program = re.search(r"```python\n(.*?)```", GUIDE.partition("\n## From Python\n")[2], re.DOTALL)[1]
+    plan = Artifact.of("plan/deploy", "7", b"replicas: 3")
+    with Client(site.url, key.key) as client:
+        asked = client.approvals.request(
+            plan, action="deploy", title="Deploy?", expires_in_seconds=60, allow_requester=True
+        )
+        client.approvals.approve(asked.approval_id, plan)
+        client.state.create("release", {})
+        client.jobs.submit("release", {})
+        (job,) = client.jobs.claim("w", ["release"])
+        exec(program, {"client": client, "approval_id": asked.approval_id, "plan": plan, "job": job})
+        assert client.state.get("release").value == {"version": "1.10"}
+        assert client.approvals.get(asked.approval_id).grant.use_id == job.job_id
+        assert client.jobs.get(job.job_id).state == "completed"

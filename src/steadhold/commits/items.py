@@ -70,12 +70,13 @@ def _item(ask: Request, part: Part, index: int, raw: Raw, seen: set[tuple[Part, 
     name = _said(said, "op", str)
     if name not in OPS[part]:
         name = name[: limits.ID_CHARS_MAX]
-        stop("unknown_op", f"{part} knows no op {name!a}; capabilities list those there are.", op=name)
+        stop("unknown_op", f"{part} knows no op {name!a}; it knows {', '.join(OPS[part])}.", op=name)
     op = OPS[part][name]
     params = _params(op, said)
     scoped = params[op.route.scoped] if op.route.scoped else None
     if not ask.permits(op.route.scope, scoped):
-        stop("missing_scope", f"This key lacks the scope {op.route.scope}.", scope=op.route.scope)
+        on = f" for {scoped!a}" if scoped else ""
+        stop("missing_scope", f"This key lacks the scope {op.route.scope}{on}.", scope=op.route.scope)
     _refuse_repeated(op, part, params, seen)
     return Read(name, part, index, (op.route.scope, scoped or ""), _asked(ask, op, params, said))
 
