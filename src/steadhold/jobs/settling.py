@@ -202,7 +202,7 @@ def _all_words(said: Said) -> bytes:
     return model.digest(repr(("Complete", result, said.result_ref, coverage, said.evidence_at)).encode())
 
 
-def _said_already(said: Said, digest: bytes | None) -> bool:
+def _is(said: Said, digest: bytes | None) -> bool:
     return digest in {words(said), _all_words(said)}  # the second: of a bare result, by a release before 0015
 
 
@@ -223,7 +223,7 @@ def _remembered(
     settled_digest: bytes | None,
     run_at: datetime,
 ) -> SettleOutcome:
-    if settled_state is not None and settled_fence == settlement.fence and _said_already(settlement.said, settled_digest):
+    if settled_state is not None and settled_fence == settlement.fence and _is(settlement.said, settled_digest):
         due = run_at if settled_state == state == model.ACCEPTED else None
         return Settled(settlement.id, model.STATES[settled_state], revision, due, repeated=True)
     if state >= model.COMPLETED and fence == settlement.fence:
