@@ -13,6 +13,7 @@ from steadhold.access.routes import ROUTES
 from steadhold.access.token import parse_token
 from steadhold.db.pool import Pool
 from steadhold.kit.ids import new_id
+from steadhold.kit.page import write_cursor
 from steadhold.play.single import Single
 from steadhold.server.receipts import receipted
 from steadhold.server.trouble import trouble
@@ -265,6 +266,8 @@ async def test_the_record_tells_who_did_what(house, boss):
     assert [(row["kind"], row["subject"]) for row in told] == [("key.revoked", "person"), ("key.made", "person")]
     assert told[1]["operation_id"] == "op-7"
     first = await boss("GET", "/v1/audit?limit=1")
+    assert (await boss("GET", "/v1/audit?subject=%00")).code == "bad_query"
+    assert (await boss("GET", f"/v1/audit?cursor={write_cursor('audit', 'never', 1)}")).code == "bad_cursor"
     rest = await boss("GET", f"/v1/audit?limit=100&cursor={first.json['next_cursor']}")
     assert [*first.json["items"], *rest.json["items"]] == (await boss("GET", "/v1/audit")).json["items"]
 

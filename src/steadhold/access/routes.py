@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 from steadhold.access import model, plans, scopes, wire
@@ -135,8 +134,7 @@ def put_entitlements(ask: Request) -> Ask[model.Entitled | RevisionConflict | Mi
 
 def audit(ask: Request) -> Ask[list[model.Audited]]:
     """Who did what to what, newest first."""
-    most, cursor = query.limit(ask), query.cursor(ask, "audit", str, int)
-    before = (datetime.fromisoformat(cursor[0]), cursor[1]) if cursor else None
+    most, before = query.limit(ask), query.dated_cursor(ask, "audit", int)
 
     def render(found: list[model.Audited]) -> Answer:
         rows = page(found, most, "audit", lambda row: (reply.instant(row.at), row.number))

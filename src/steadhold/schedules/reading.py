@@ -16,7 +16,7 @@ from steadhold.schedules.instants import Instant, Skipped
 from steadhold.schedules.model import Kind, Outcome
 from steadhold.schedules.outcomes import Preview, Run, Schedule
 from steadhold.schedules.recording import SQL
-from steadhold.schedules.rows import ADMITTED, Held, Moment, read_spans
+from steadhold.schedules.rows import ADMITTED, Held, Moment, instant, read_spans
 from steadhold.schedules.spec import TICK, Spec
 
 NEVER: Final = datetime(9999, 12, 31, tzinfo=UTC)
@@ -57,12 +57,7 @@ def runs(workspace: str, id: str, before: tuple[datetime, bool] | None, limit: i
     at, manual = before or (NEVER, False)
     found = yield from rows(SQL.runs, workspace=workspace, schedule=id, before=at, manual=manual, limit=limit + 1)
     made = yield from told(workspace, id, found)
-    return page(made, limit, "schedule-runs", lambda run: (micros(run.scheduled_at), int(run.kind == "manual")))
-
-
-def micros(at: datetime) -> int:
-    """Microseconds since 1970."""
-    return (at - specs.EPOCH) // TICK
+    return page(made, limit, "schedule-runs", lambda run: (instant(run.scheduled_at), int(run.kind == "manual")))
 
 
 def told(workspace: str, id: str, found: Iterable[tuple[Any, ...]]) -> Plan[list[Run]]:

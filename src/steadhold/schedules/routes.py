@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Final
 
@@ -13,8 +12,6 @@ from steadhold.kit.plan import Call, Refusal
 from steadhold.schedules import answering, plans, reading
 from steadhold.schedules import outcomes as out
 from steadhold.schedules.asking import spec_of
-from steadhold.schedules.model import TICK
-from steadhold.schedules.spec import EPOCH
 from steadhold.schedules.wire import (
     BackfillBody,
     BackfillReply,
@@ -28,7 +25,6 @@ from steadhold.web.ask import Answer, Ask, Problem, Request, Route
 
 CLAIMABLE: Final = ("jobs",)
 PREVIEW_ITEMS: Final = 10
-_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)")
 
 
 def put(ask: Request) -> Ask[out.PutOutcome]:
@@ -95,19 +91,13 @@ def listing(ask: Request) -> Ask[Page[out.Schedule]]:
 
 def runs(ask: Request) -> Ask[Page[out.Run] | Missing]:
     """What became of instants, the newest first."""
-    before = query.cursor(ask, "schedule-runs", int, int)
+    before = query.dated_cursor(ask, "schedule-runs", int)
 
     def render(found: Page[out.Run] | Missing) -> Answer:
         return problem.MISSING if isinstance(found, Missing) else reply.listing(ask, found, answering.run)
 
-    return Ask(reading.runs.call(ask.workspace, ask.params["id"], _place(before), query.limit(ask)), render)
-
-
-def _place(before: tuple[int, int] | None) -> tuple[datetime, bool] | None:
-    try:
-        return None if before is None else (EPOCH + before[0] * TICK, bool(before[1]))
-    except OverflowError:
-        problem.stop("bad_cursor", "This is no cursor of this list.", parameter="cursor")
+    place = None if before is None else (before[0], bool(before[1]))
+    return Ask(reading.runs.call(ask.workspace, ask.params["id"], place, query.limit(ask)), render)
 
 
 def preview(ask: Request) -> Ask[out.Preview | Missing]:
@@ -124,11 +114,7 @@ def _moment(ask: Request, name: str) -> datetime | None:
     text = query.text(ask, name)
     if text is None:
         return None
-    try:
-        found = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
-    except ValueError:
-        found = None
-    if found is None or not decode.within_time(found):
+    if (found := query.moment(text)) is None:
         why = f"{name} is a moment of RFC 3339 with its offset, from {decode.BEGIN:%Y} on and before {decode.END:%Y}."
         problem.stop("bad_query", why, parameter=name)
     return found

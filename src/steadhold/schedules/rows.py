@@ -101,8 +101,8 @@ def submission(work: Work, decision: Start | Widen) -> jobs.Submission:
     held, spec = work.held, work.held.spec
     job, scheduled = spec.job, model.newest(decision)
     trigger = trigger_of(work, decision)
-    window = f"{_told(decision.window_start)}&window_end={_told(scheduled)}"
-    reference = f"{held.subject}?trigger_id={trigger}&scheduled_at={_told(scheduled)}&window_start={window}"
+    window = f"{instant(decision.window_start)}&window_end={instant(scheduled)}"
+    reference = f"{held.subject}?trigger_id={trigger}&scheduled_at={instant(scheduled)}&window_start={window}"
     evidence = None if spec.freshness_seconds is None else scheduled - specs.seconds(spec.freshness_seconds)
     manual = decision.place.manual if isinstance(decision, Widen) else decision.fresh.manual
     again = decision.place.again + 1 if isinstance(decision, Widen) else 0
@@ -122,7 +122,8 @@ def submission(work: Work, decision: Start | Widen) -> jobs.Submission:
     )
 
 
-def _told(at: datetime) -> str:
+def instant(at: datetime) -> str:
+    """A moment as it is told to others."""
     return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -270,8 +271,13 @@ def events_of(work: Work, made: Sequence[Row], base: int) -> Iterator[tuple[str,
             continue
         number += 1
         trigger = row.place.trigger_id if row.place else _trigger(work, row.scheduled_at, manual=row.manual)
-        data = {"trigger_id": trigger, "scheduled_at": _told(row.scheduled_at), "job_id": row.job, "reason": row.reason}
+        data = {
+            "trigger_id": trigger,
+            "scheduled_at": instant(row.scheduled_at),
+            "job_id": row.job,
+            "reason": row.reason,
+        }
         if row.count > 1:
-            data |= {"last_at": _told(row.last_at), "count": row.count}
+            data |= {"last_at": instant(row.last_at), "count": row.count}
         kept = {name: value for name, value in data.items() if value is not None}
         yield work.held.subject, number, Happened(NAMES[row.outcome], msgspec.json.encode(kept), correlation_id=trigger)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Any, Final
 
 from steadhold.kit import limits, paths
 from steadhold.kit.page import CursorFault, Kind, read_cursor
+from steadhold.web import decode
 from steadhold.web.ask import Problem, Request, Stop
 from steadhold.web.problem import MISSING, stop
 
 _WHOLE: Final = re.compile(r"0|[1-9][0-9]{0,14}")
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)")
 _SECONDS: Final = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,6})?")
 
 
@@ -29,6 +32,25 @@ def cursor(ask: Request, of: str, *kinds: Kind) -> tuple[Any, ...] | None:
     if isinstance(found, CursorFault):
         stop("bad_cursor", found.why, parameter="cursor")
     return found
+
+
+def dated_cursor(ask: Request, of: str, *kinds: Kind) -> tuple[Any, ...] | None:
+    """The same where a page begins at a moment, and something more."""
+    found = cursor(ask, of, str, *kinds)
+    if found is None:
+        return None
+    if (at := moment(found[0])) is None:
+        stop("bad_cursor", "This is no cursor of this list; leave it out.", parameter="cursor")
+    return at, *found[1:]
+
+
+def moment(text: str) -> datetime | None:
+    """The moment that a text of RFC 3339 says, if it can be reckoned with."""
+    try:
+        found = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
+    except ValueError:
+        return None
+    return found if found is not None and decode.within_time(found) else None
 
 
 def wait_seconds(ask: Request) -> float:
@@ -53,7 +75,10 @@ def whole(ask: Request, name: str, *, low: int = 0, high: int = 999_999_999_999_
 
 def text(ask: Request, name: str) -> str | None:
     """A text, or None when the request does not say one."""
-    return ask.query.get(name)
+    found = ask.query.get(name)
+    if found is not None and "\0" in found:
+        stop("bad_query", f"{name} has the character NUL, which nothing has.", parameter=name)
+    return found
 
 
 def one_of(ask: Request, name: str, *words: str) -> str | None:
