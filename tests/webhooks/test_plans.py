@@ -11,7 +11,8 @@ import pytest
 from steadhold import access, events
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.webhooks import delivering, plans, replaying
-from steadhold.webhooks.model import Cancelled, Disabled, Ended, EndpointsFull, Placed, Pruned, SecretsFull
+from steadhold.webhooks.model import Cancelled, Placed
+from steadhold.webhooks.outcomes import Disabled, Ended, EndpointsFull, Pruned, SecretsFull
 from tests.webhooks.house import BY, URL, Sender, create, event, fan_out, listed, states
 
 pytestmark = pytest.mark.database

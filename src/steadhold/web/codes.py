@@ -124,6 +124,14 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "never_due": Kind(422, "stop", "No instant of the schedule is still to come"),
     "backfill_too_large": Kind(422, "stop", "The span has more instants than one backfill takes"),
     "runs_pruned": Kind(410, "stop", "What became of instants so early is not kept any more"),
+    # --- webhooks ---
+    "bad_url": Kind(422, "stop", "A webhook cannot go there"),
+    "bad_webhook_header": Kind(422, "stop", "A webhook cannot have this header field"),
+    "webhook_disabled": Kind(409, "stop", "The webhook is disabled"),
+    "too_many_secrets": Kind(409, "wait", "Two secrets that were rotated out still sign"),
+    "delivery_ended": Kind(409, "stop", "The delivery has ended"),
+    "deliveries_pruned": Kind(410, "stop", "What is so old is not kept any more"),
+    "no_sealing_key": Kind(503, "stop", "This server has no key to seal secrets with"),
     # --- commits ---
     "unknown_op": Kind(422, "stop", "This version does not know the op"),
     "repeated_name": Kind(422, "stop", "Two items are about the same thing"),

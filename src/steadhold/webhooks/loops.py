@@ -1,4 +1,4 @@
-"""webhooks: what its sender said nothing of is unknown, replays go on, what is disabled is skipped, what is old goes."""
+"""webhooks: what nobody tells of is unknown, replays go on, what is disabled is skipped, what is old goes."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from steadhold.kit.plan import Refusal
 from steadhold.webhooks import health
 from steadhold.webhooks.health import Answered, Health
 
@@ -37,8 +36,12 @@ ATTEMPT_STATES: Final[tuple[AttemptState, ...]] = ("started", "delivered", "refu
 
 EVENT, REPLAY, PING = range(3)
 KINDS: Final = ("event", "replay", "ping")
+Off: TypeAlias = Literal["new", "asked", "failing", "gone"]
+"""Why an endpoint is disabled."""
+
 Only: TypeAlias = Literal["failed", "missing", "all"]
-REPLAY_STATES: Final = ("running", "done", "cancelled")
+ReplayState: TypeAlias = Literal["running", "done", "cancelled"]
+REPLAY_STATES: Final[tuple[ReplayState, ...]] = ("running", "done", "cancelled")
 
 TAKER: Final = "webhooks"
 LANE_SECONDS: Final = 30.0
@@ -73,7 +76,7 @@ class Endpoint:
     revision: int
     spec: Spec
     enabled: bool
-    why: str | None
+    why: Off | None
     health: Health
     last_success_at: datetime | None
     made_at: datetime
@@ -88,7 +91,8 @@ class Endpoint:
 def endpoint(
     id: str, revision: int, url: str, types: Sequence[str], ordered: bool, blocks: bool, rate: float | None,  # noqa: FBT001 - a row
     concurrency: int, headers: bytes | None, header_names: Sequence[str], retry_seconds: Sequence[float],
-    enabled: bool, why: str | None, failures: int, failing_since: datetime | None, paused_until: datetime | None,  # noqa: FBT001 - a row
+    enabled: bool, why: Off | None, failures: int, failing_since: datetime | None,  # noqa: FBT001 - a row
+    paused_until: datetime | None,
     pauses: int, width: int | None, last_success_at: datetime | None, made_at: datetime, changed_at: datetime,
 ) -> Endpoint:  # fmt: skip
     """Make an endpoint of its row."""
@@ -115,37 +119,6 @@ class Shown:
 
     endpoint: Endpoint
     secrets: tuple[Secret, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointsFull(Refusal):
-    """The workspace has as many endpoints as it is entitled to (403)."""
-
-    most: int
-
-
-@dataclass(frozen=True, slots=True)
-class SecretsFull(Refusal):
-    """Two secrets that were rotated out still sign (409)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Disabled(Refusal):
-    """The endpoint is disabled: nothing is sent to it but a ping (409)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ended(Refusal):
-    """The delivery has ended: there is nothing left to cancel (409)."""
-
-    state: State
-
-
-@dataclass(frozen=True, slots=True)
-class Pruned(Refusal):
-    """What was asked for is past its window (410); the first that is left was made then."""
-
-    first_retained: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +212,7 @@ class Replay:
     number: int
 
     @property
-    def state(self) -> str:
+    def state(self) -> ReplayState:
         """How far it is."""
         return REPLAY_STATES[self.number]
 
@@ -313,18 +286,6 @@ def decide(delivery: Delivery, spec: Spec, result: Result) -> Move:
         return Move(delivery.id, PENDING, tries, wait)
     blocks = delivery.lane is not None and spec.blocks
     return Move(delivery.id, BLOCKED if blocks else EXHAUSTED, tries)
-
-
-def wanted(only: Only, states: Sequence[int] | None) -> bool:
-    """Whether a replay delivers an event again, given what became of its deliveries to the endpoint."""
-    seen = set(states or ())
-    match only:
-        case "all":
-            return True
-        case "failed":
-            return bool(seen & {EXHAUSTED, CANCELLED}) and DELIVERED not in seen and PENDING not in seen
-        case "missing":
-            return seen <= {SKIPPED}
 
 
 def delivery_id(workspace: str, webhook: str, event_id: str, of: str = "") -> str:

@@ -17,13 +17,12 @@ from steadhold.kit.sql import load
 from steadhold.webhooks.model import (
     TAKER,
     Endpoint,
-    EndpointsFull,
     Secret,
-    SecretsFull,
     Shown,
     Spec,
     endpoint,
 )
+from steadhold.webhooks.outcomes import EndpointsFull, SecretsFull
 
 SQL = load(__file__)
 

@@ -11,30 +11,30 @@ import msgspec
 from steadhold import events
 from steadhold.kit.outcome import Missing
 from steadhold.kit.plan import Plan, maybe, one, rows, single_operation
-from steadhold.webhooks import model
 from steadhold.webhooks.delivering import blocked as tell_blocked
 from steadhold.webhooks.delivering import keep, move, move_up
 from steadhold.webhooks.model import (
     BLOCKED,
     CANCELLED,
+    DELIVERED,
     EXHAUSTED,
+    PENDING,
     PING,
     REPLAY,
+    SKIPPED,
     Attempt,
     Cancelled,
     Delivered,
     Delivery,
-    Disabled,
-    Ended,
     Endpoint,
     Move,
     Only,
     Placed,
-    Pruned,
     Replay,
     delivery_id,
     endpoint,
 )
+from steadhold.webhooks.outcomes import Disabled, Ended, Pruned
 from steadhold.webhooks.plans import SQL, hold
 
 KEPT_SECONDS: Final = 30 * 86_400
@@ -179,8 +179,20 @@ def replay_on(workspace: str, limit: int) -> Plan[int]:
     return len(found)
 
 
+def _wanted(only: Only, states: Sequence[int] | None) -> bool:
+    """Whether a replay delivers an event again, given what became of its deliveries to the endpoint."""
+    seen = set(states or ())
+    match only:
+        case "all":
+            return True
+        case "failed":
+            return bool(seen & {EXHAUSTED, CANCELLED}) and DELIVERED not in seen and PENDING not in seen
+        case "missing":
+            return seen <= {SKIPPED}
+
+
 def _again_to(at: Endpoint | None, only: Only, type: str, states: Sequence[int] | None) -> bool:
-    if at is None or not at.enabled or not model.wanted(only, states):
+    if at is None or not at.enabled or not _wanted(only, states):
         return False
     return bool(states) or events.matches(at.spec.types, type)
 
