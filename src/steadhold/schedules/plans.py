@@ -179,15 +179,16 @@ def trigger(
     held = yield from _held(workspace, id, revision, fences_held)
     if not isinstance(held, Held):
         return held
-    known = yield from rows(SQL.asked, workspace=workspace, schedule=id, operation=operation_id)
-    if known:
-        return Triggered((yield from reading.told(workspace, id, known))[0])
+    if known := (yield from reading.asked(workspace, id, operation_id)):
+        return Triggered(known)
     at = yield from recording.moment()
     held = yield from recording.settle(workspace, held, at)
     now = at.now if held.manual_at is None else max(at.now, held.manual_at + TICK)
     run = model.manual(held.spec, now, held.since)
     yield from _asked(workspace, held, at, [run], operation_id)
-    return Triggered((yield from reading.run_at(workspace, id, now, manual=True)))
+    made = yield from reading.asked(workspace, id, operation_id)
+    assert made is not None, "what was asked for is recorded"
+    return Triggered(made)
 
 
 def _asked(workspace: str, held: Held, at: Moment, runs: Sequence[Fresh], operation_id: str) -> Plan[None]:

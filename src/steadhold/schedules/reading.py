@@ -9,7 +9,7 @@ from typing import Any, Final
 from steadhold.jobs import withdrawing
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page
-from steadhold.kit.plan import Plan, each, maybe, one, operation, rows
+from steadhold.kit.plan import Plan, maybe, one, operation, rows
 from steadhold.schedules import instants
 from steadhold.schedules import spec as specs
 from steadhold.schedules.instants import Instant, Skipped
@@ -81,11 +81,10 @@ def _run(
     )
 
 
-def run_at(workspace: str, id: str, at: datetime, *, manual: bool) -> Plan[Run]:
-    """The run that was recorded under an instant."""
-    item = {"workspace": workspace, "schedule": id, "at": at, "manual": manual}
-    hands = yield from each(SQL.one_run, [item])
-    return (yield from told(workspace, id, hands[0]))[0]
+def asked(workspace: str, id: str, operation_id: str) -> Plan[Run | None]:
+    """The manual run that an operation asked for."""
+    found = yield from rows(SQL.asked, workspace=workspace, schedule=id, operation=operation_id)
+    return next(iter((yield from told(workspace, id, found))), None)
 
 
 @operation

@@ -171,17 +171,6 @@ cross join lateral (
 ) r
 where r.last_at >= i.at
 
--- name: one_run
--- rank: read by schedule, at
-select i.n, r.scheduled_at, r.manual, r.last_at, r.count, r.local, r.window_start, r.covers, r.trigger_id::text,
-  r.operation_id, r.revision, r.outcome, r.reason, r.job::text, r.recorded_at
-from unnest(:schedule::text[], :at::timestamptz[], :manual::boolean[]) with ordinality as i(schedule, at, manual, n)
-cross join lateral (
-  select r.* from steadhold.schedule_runs r
-  where r.workspace = :workspace::text and r.schedule = i.schedule and r.scheduled_at = i.at and r.manual = i.manual
-  offset 0
-) r
-
 -- name: asked
 -- rank: read
 -- The run that an operation asked for.
