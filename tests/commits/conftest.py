@@ -64,6 +64,13 @@ class House(Jobs):
     async def locked(self, name="deploy"):
         return (await self.ask("POST", f"/v1/locks/{name}/acquire", {"owner": "anna", "ttl_seconds": 30})).json["fence"]
 
+    async def inbox(self):
+        """Inbox `a` with one event and the consumer `c`: its epoch."""
+        await self.ask("PUT", "/v1/inboxes/a", {}, if_none_match="*")
+        await self.ask("PUT", "/v1/inboxes/a/consumers/c", {}, if_none_match="*")
+        json = {"content_type": "application/json"}
+        return (await self.ask("POST", "/v1/inboxes/a/events", {"type": "t", "data": 1}, **json)).json["epoch"]
+
     async def approved(self, **artifact):
         asked = {"artifact": artifact, "action": "deploy", "title": "May I?", "approvers": ["berta"],
                  "expires_in_seconds": 60}  # fmt: skip

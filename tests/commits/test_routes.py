@@ -29,6 +29,7 @@ async def test_every_op_in_one_commit(house):
     await house.put("old")
     job, other, fence = await house.running(), await house.running(), await house.locked()
     approval = await house.approved(**ARTIFACT)
+    epoch = await house.inbox()
     require = [
         {"op": "locks.get", "name": "deploy", "fence": fence},
         {"op": "jobs.get", "job_id": job["job_id"], "fence": job["fence"], "if_match": job["revision"]},
@@ -44,6 +45,8 @@ async def test_every_op_in_one_commit(house):
         {"op": "jobs.checkpoint", "job_id": other["job_id"], "stage": "s", "fence": other["fence"], "result": 1},
         {"op": "jobs.settle", "job_id": job["job_id"], "fence": job["fence"], "outcome": {"state": "completed"}},
         {"op": "locks.release", "name": "deploy", "fence": fence},
+        {"op": "inboxes.append", "inbox": "a", "key": "k", "type": "t", "data": 1},
+        {"op": "consumers.acknowledge", "inbox": "a", "consumer": "c", "epoch": epoch, "sequence": 1},
     ]
     assert {item["op"] for item in require} == set(REQUIRE)
     assert {item["op"] for item in apply} == set(APPLY)
@@ -51,12 +54,13 @@ async def test_every_op_in_one_commit(house):
     assert got.status == 200, got.json
     assert [done["status"] for done in got.json["require"]] == [200] * 5
     assert [done["op"] for done in got.json["apply"]] == [item["op"] for item in apply]
-    assert [done["status"] for done in got.json["apply"]] == [200, 201, 204, 202, 201, 200, 204]
-    used, made, deleted, submitted, _, settled, _ = got.json["apply"]
+    assert [done["status"] for done in got.json["apply"]] == [200, 201, 204, 202, 201, 200, 204, 201, 200]
+    used, made, deleted, submitted, _, settled, _, appended, acked = got.json["apply"]
     assert used["result"]["grant"]["state"] == "used"
     assert (made["revision"], made["result"]) == (1, {"name": "a/b", "revision": 1})
     assert (deleted["revision"], "result" in deleted) == (2, False)
     assert settled["result"]["state"] == "completed"
+    assert (appended["result"]["sequence"], acked["result"]["position"]) == (2, 1)
     assert (await house.ask("GET", f"/v1/jobs/{submitted['result']['job_id']}")).json["state"] == "accepted"
     assert not (await house.ask("GET", "/v1/locks/deploy")).json["held"]
 

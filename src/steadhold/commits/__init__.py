@@ -11,6 +11,8 @@ CAPABILITIES = {
         "require": ["approvals.verify", "jobs.get", "locks.get", "state.get"],
         "apply": [
             "approvals.use",
+            "consumers.acknowledge",
+            "inboxes.append",
             "jobs.checkpoint",
             "jobs.settle",
             "jobs.submit",

@@ -12,12 +12,14 @@ from typing import Any, Final, Literal
 from steadhold.approvals.routes import ROUTES as APPROVALS
 from steadhold.commits import conditions
 from steadhold.commits.model import Part
+from steadhold.inboxes.routes import ROUTES as INBOXES
+from steadhold.inboxes.routes import append_item
 from steadhold.jobs.routes import ROUTES as JOBS
 from steadhold.locks.routes import ROUTES as LOCKS
 from steadhold.state.routes import ROUTES as STATE
 from steadhold.web.ask import Answer, Ask, Request, Route
 
-_ROUTES: Final = {(route.method, route.path): route for route in (*STATE, *LOCKS, *APPROVALS, *JOBS)}
+_ROUTES: Final = {(route.method, route.path): route for route in (*STATE, *LOCKS, *APPROVALS, *JOBS, *INBOXES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ def _require(
 
 
 _JOB: Final[Mapping[str, str]] = {"id": "job_id"}
+_CONSUMER: Final[Mapping[str, str]] = {"name": "consumer"}
 _APPROVAL: Final[Mapping[str, str]] = {"id": "approval_id"}
 
 REQUIRE: Final[Mapping[str, Op]] = {
@@ -66,6 +69,8 @@ REQUIRE: Final[Mapping[str, Op]] = {
 }  # fmt: skip
 APPLY: Final[Mapping[str, Op]] = {
     "approvals.use": _apply("POST", "/v1/approvals/{id:uuid}/use", "approval", members=_APPROVAL),
+    "consumers.acknowledge": _apply("POST", "/v1/inboxes/{inbox}/consumers/{name}/acknowledge", members=_CONSUMER),
+    "inboxes.append": Op(replace(_ROUTES["POST", "/v1/inboxes/{inbox}/events"], handle=append_item, body="json")),
     "jobs.checkpoint": _apply("PUT", "/v1/jobs/{id:uuid}/checkpoints/{stage}", "job", members=_JOB),
     "jobs.settle": _apply("POST", "/v1/jobs/{id:uuid}/settle", "job", members=_JOB),
     "jobs.submit": _apply("POST", "/v1/jobs"),

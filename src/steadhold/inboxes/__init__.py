@@ -36,6 +36,7 @@ from steadhold.inboxes.model import (
     item,
 )
 from steadhold.inboxes.plans import append, append_one, delete, get, inboxes, put, read, receipt
+from steadhold.inboxes.relayed import publish
 
 __all__ = [
     "Acknowledged",
@@ -69,6 +70,7 @@ __all__ = [
     "inboxes",
     "item",
     "lease",
+    "publish",
     "put",
     "put_consumer",
     "read",

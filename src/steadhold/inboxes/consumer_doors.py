@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from steadhold.fences import Released, Renewed
@@ -129,7 +130,7 @@ def acknowledge(ask: Request) -> Ask[AckOutcome]:
         ask.workspace, inbox, name, body.epoch, body.sequence, accept_gap_through=body.accept_gap_through,
         fences_held=held,
     )  # fmt: skip
-    return Ask(call, render)
+    return Ask(replace(call, subject=subject), render)
 
 
 def lease(ask: Request) -> Ask[Leased | ConsumerLeased | NoConsumer | StaleFence]:

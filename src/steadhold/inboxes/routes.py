@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final, assert_never
 
 from steadhold.inboxes import plans, reading
@@ -24,6 +25,7 @@ from steadhold.inboxes.wire import (
     EventBody,
     InboxBody,
     InboxReply,
+    LineBody,
     LineReply,
     PageReply,
     RetentionReply,
@@ -120,6 +122,14 @@ def append(ask: Request) -> Ask[Any]:
     else:
         stop("unsupported_media_type", "Send the event as JSON; or its data as any type, and ?type= of the event.")
     return Ask(plans.append_one.call(ask.workspace, name, event), _appended, touches=(("inbox", name),))
+
+
+def append_item(ask: Request) -> Ask[AppendOutcome]:
+    """Append an event whose key is a member, as one of several changes."""
+    body = decode.body(ask, LineBody)
+    call = plans.append_one.call(ask.workspace, ask.params["inbox"], reading.event(body.key, body))
+    several = replace(call, subject="")  # a commit may append many events to one inbox
+    return Ask(several, _appended, touches=(("inbox", ask.params["inbox"]),))
 
 
 def _appended(outcome: AppendOutcome) -> Answer:

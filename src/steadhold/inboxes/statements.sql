@@ -300,7 +300,7 @@ with i as materialized (
   from i join steadhold.inbox_consumers_now c on c.workspace = :workspace::text and c.name = any(:consumer::text[])
     and c.inbox = any(array(
       select b.id from steadhold.inboxes b where b.workspace = :workspace::text and b.name = any(:inbox::text[])))
-    and c.inbox_name = i.inbox and c.name = i.consumer and c.present
+    and c.inbox_name = any(:inbox::text[]) and c.inbox_name = i.inbox and c.name = i.consumer and c.present
 ), fit as materialized (
   select distinct on (s.id, s.consumer) s.* from seen s where s.verdict = 'fits' order by s.id, s.consumer, s.sequence desc
 ), moved as (
@@ -326,7 +326,7 @@ from steadhold.inbox_consumers_now c left join lateral (
   where g.workspace = :workspace::text and g.subject = 'consumer:' || c.inbox_name || '/' || c.name
     and steadhold.grant_end(g.until, g.fence, g.length_seconds, h.incarnation, h.began_at) > steadhold.clock()
   offset 0) g on true
-where c.workspace = :workspace::text and c.present and c.name = :consumer::text and c.inbox = (
+where c.workspace = :workspace::text and c.present and c.name = :consumer::text and c.inbox_name = :inbox::text and c.inbox = (
   select b.id from steadhold.inboxes b where b.workspace = :workspace::text and b.name = :inbox::text)
 
 -- name: consumers
@@ -339,7 +339,7 @@ with house as materialized (
 select c.inbox_name, c.name, c.revision, c.epoch, c.position, c.first_sequence, c.last_sequence, g.holder, g.fence, g.until
 from (
   select c.* from steadhold.inbox_consumers_now c
-  where c.workspace = :workspace::text and c.present and c.name > :after::text and c.inbox = (
+  where c.workspace = :workspace::text and c.present and c.name > :after::text and c.inbox_name = :inbox::text and c.inbox = (
     select b.id from steadhold.inboxes b where b.workspace = :workspace::text and b.name = :inbox::text)
   order by c.name limit :limit::bigint
 ) c left join lateral (
@@ -365,7 +365,8 @@ with house as materialized (
   from box b
 ), was as materialized (
   select c.position, c.revision from steadhold.inbox_consumers_now c
-  where c.workspace = :workspace::text and c.name = :consumer::text and c.present and c.inbox = (select start.id from start)
+  where c.workspace = :workspace::text and c.name = :consumer::text and c.present
+    and c.inbox_name = :inbox::text and c.inbox = (select start.id from start)
 )
 insert into steadhold.inbox_consumers as c
   (workspace, inbox, name, revision, present, position, incarnation, made_at, changed_at)

@@ -24,6 +24,8 @@ OPS: Final = {
     "jobs.checkpoint": ("PUT", r"/v1/jobs/(?P<job_id>[^/]+)/checkpoints/(?P<stage>[^/]+)"),
     "jobs.settle": ("POST", r"/v1/jobs/(?P<job_id>[^/]+)/settle"),
     "locks.release": ("POST", r"/v1/locks/(?P<name>[^/]+)/release"),
+    "inboxes.append": ("POST", r"/v1/inboxes/(?P<inbox>[^/?]+)/events"),
+    "consumers.acknowledge": ("POST", r"/v1/inboxes/(?P<inbox>[^/]+)/consumers/(?P<consumer>[^/]+)/acknowledge"),
     "approvals.use": ("POST", r"/v1/approvals/(?P<approval_id>[^/]+)/use"),
 }
 """The requests that a commit can hold, and what they are called there."""
@@ -113,6 +115,8 @@ def _item(send: Send) -> bytes:
     """The request as an item. The bytes of its body stay as they are."""
     op, params = _op(send)
     said: dict[str, Any] = {"op": op, **params}
+    if op == "inboxes.append":
+        said["key"] = send.operation_id
     if isinstance(tag := fields.condition(send.headers.get("if-match")), ExactTag):
         said["if_match"] = tag.revision
     if "if-none-match" in send.headers:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
-from steadhold.events.flow import Taker, Target
+from steadhold import inboxes
+from steadhold.events.flow import Inside, Taker, Target
 from steadhold.events.loops import Relay, matching
 from steadhold.kit import ids
 from steadhold.kit.duty import Duty
 from steadhold.kit.plan import Call
 
-TARGETS: Final[Mapping[str, Target]] = {}
+TARGETS: Final[Mapping[str, Target]] = {"inbox": Inside(inboxes.publish)}
 """Where subscriptions may lead, by kind."""
 
 TAKERS: Final[tuple[Taker, ...]] = ()

@@ -21,8 +21,6 @@ create table steadhold.inboxes (
   primary key (workspace, name)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
-create unique index inboxes_by_id on steadhold.inboxes (workspace, id);
-
 -- `head` are the members of the event's JSON object, its data apart: a page is put together from bytes alone.
 create table steadhold.inbox_events (
   workspace text collate "C" not null,
@@ -140,6 +138,7 @@ from steadhold.inboxes b cross join (
 grant select on steadhold.inboxes_now to steadhold_app;
 
 -- Consumers, with the position of now: of what was acknowledged in earlier epochs, what no loss has taken back.
+-- Whoever asks names `inbox` and `inbox_name`, so that both rows are reached by key.
 create view steadhold.inbox_consumers_now with (security_invoker = true) as
 select c.workspace, c.inbox, c.name, c.revision, c.present, c.made_at, b.name as inbox_name, b.epoch, b.incarnation,
   b.first_sequence, b.last_sequence,
