@@ -230,3 +230,89 @@ create or replace function steadhold.due_events() returns table (workspace text,
     or exists (select from steadhold.events e
       where e.workspace = w.workspace and e.orphaned and e.matched_at < past.at)
 $$;
+
+-- For programs in any language, inside their own transaction: what `events.append` is in Python, for one event. Answers the
+-- revision that the aggregate has now. The workspace is the session's setting `steadhold.workspace`; whoever may call it is
+-- granted that, and the role steadhold_app, by the operator. What is refused raises, with a state of its own: SH412 the
+-- revision, SH409 the state, the grant or the id, SH422 an id of the house; and then the transaction is over.
+create function steadhold.append_event(
+    aggregate_id text, expected_revision bigint, type text, data bytea default null, state text default null,
+    from_state text default null, fence_subject text default null, fence bigint default null,
+    aggregate_type text default null, owner text default null, event_id text default null, data_ref text default null,
+    schema_version int default 1, correlation_id text default null, causation_id text default null)
+  returns bigint language plpgsql volatile
+  as $$
+declare
+  here text := nullif(current_setting('steadhold.workspace', true), '');
+  of_id text := append_event.aggregate_id;
+  mine text := append_event.owner;
+  kind text := append_event.aggregate_type;
+  is_at bigint;
+  before text;
+  held record;
+  moved bigint;
+begin
+  if here is null or not exists (select from steadhold.workspaces w where w.workspace = here) then
+    raise exception 'name a workspace that is there: set_config(''steadhold.workspace'', …, true)' using errcode = 'SH422';
+  end if;
+  if of_id !~ '^[A-Za-z0-9._~:@-]{1,200}$' or append_event.type !~ '^[A-Za-z0-9._~:@-]{1,200}$' then
+    raise exception 'aggregate_id and type have 1 to 200 letters, digits and . _ ~ : @ -' using errcode = 'SH422';
+  end if;
+  if of_id ~ '^(job|approval|effect|schedule|inbox|webhook|lock|subscription):' then
+    raise exception '% is named as the house names its own', of_id using errcode = 'SH422';
+  end if;
+  if append_event.event_id ~ '.@[1-9][0-9]{0,14}$' or (append_event.data is not null and append_event.data_ref is not null)
+  then
+    raise exception 'an event has data or data_ref, and no id that ends in @ and a number' using errcode = 'SH422';
+  end if;
+  select a.revision, a.state, a.owner, a.aggregate_type into is_at, before, mine, kind
+  from steadhold.aggregates a where a.workspace = here and a.aggregate_id = of_id;
+  if not found then
+    mine := append_event.owner; kind := append_event.aggregate_type;
+  end if;
+  if mine is not null or append_event.fence_subject is not null then
+    select g.subject, g.fence, g.until, g.length_seconds into held from steadhold.grants g
+    where g.workspace = here and g.subject = append_event.fence_subject for key share;
+    if not found or held.fence is distinct from append_event.fence or (mine is not null and held.subject <> mine)
+      or not exists (select from steadhold.house h where h.single and
+        steadhold.grant_end(held.until, held.fence, held.length_seconds, h.incarnation, h.began_at) > steadhold.clock())
+    then
+      raise exception 'the grant of % is not current under this fence', coalesce(mine, append_event.fence_subject)
+        using errcode = 'SH409';
+    end if;
+  end if;
+  if append_event.state is not null and is_at is not distinct from append_event.expected_revision and exists (
+    select from steadhold.aggregate_types t where t.workspace = here and t.aggregate_type = kind and not (
+      append_event.state = any(t.states) and (before is null or before = append_event.state or exists (
+        select from unnest(t.edges_from, t.edges_to) as e(f, t) where e.f = before and e.t = append_event.state))))
+  then
+    raise exception 'no aggregate of type % goes from % to %', kind, coalesce(before, 'its beginning'), append_event.state
+      using errcode = 'SH409';
+  end if;
+  if append_event.expected_revision is null then
+    insert into steadhold.aggregates as a (workspace, aggregate_id, aggregate_type, state, owner, revision)
+    select here, of_id, kind, append_event.state, mine, (h.incarnation << 32) + 1 from steadhold.house h where h.single
+    on conflict do nothing returning a.revision into moved;
+  else
+    update steadhold.aggregates a set state = coalesce(append_event.state, a.state),
+      revision = greatest(a.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
+    where a.workspace = here and a.aggregate_id = of_id and a.revision = append_event.expected_revision
+      and (append_event.from_state is null or a.state = append_event.from_state) and a.owner is not distinct from mine
+    returning a.revision into moved;
+  end if;
+  if moved is null then
+    raise exception '% is not at revision % in state %', of_id, coalesce(append_event.expected_revision::text, 'none'),
+      coalesce(append_event.from_state, 'any') using errcode = 'SH412';
+  end if;
+  insert into steadhold.events (workspace, aggregate_id, aggregate_revision, event_id, schema_version, occurred_at, type,
+    data_ref, data, correlation_id, causation_id, matched_at)
+  values (here, of_id, moved, append_event.event_id, append_event.schema_version, steadhold.clock(), append_event.type,
+    append_event.data_ref, append_event.data, append_event.correlation_id, append_event.causation_id,
+    case when not steadhold.events_wanted(here) then steadhold.clock() end);
+  return moved;
+exception when unique_violation then
+  raise exception 'another event has the id %', append_event.event_id using errcode = 'SH409';
+end
+$$;
+revoke all on function steadhold.append_event(text, bigint, text, bytea, text, text, text, bigint, text, text, text, text,
+  int, text, text) from public;

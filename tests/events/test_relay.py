@@ -1,0 +1,337 @@
+"""The relay over a real database, with targets that take, fail, refuse and stay silent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+
+from steadhold import events
+from steadhold.db.pool import Pool
+from steadhold.events import Happened, Reject, Retry, Spec, Taken, flow, loops, relaying, subscribing
+from steadhold.events.flow import Inside, Outside
+from steadhold.events.loops import Relay
+from steadhold.kit.limits import PUBLICATION_ATTEMPTS_MAX
+from steadhold.kit.outcome import Missing
+from steadhold.kit.plan import operation
+from steadhold.play.single import Single
+from tests.events.verbs import forget, record
+
+ALWAYS = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
+DAY = 86_400
+
+
+class Sink:
+    """A target outside. `says` answers for one publication; what was asked is kept."""
+
+    def __init__(self):
+        self.asked, self.says = [], lambda _one: Taken()
+
+    async def publish(self, _workspace, _name, batch):
+        self.asked += [(one.event.aggregate_id, one.event.aggregate_revision) for one in batch]
+        return [self.says(one) for one in batch]
+
+
+class Flow:
+    """Events, subscriptions and relays of one workspace."""
+
+    def __init__(self, player, workspace):
+        self.player, self.workspace, self.sink = player, workspace, Sink()
+        self.relay = self.another("one")
+
+    def another(self, name, **targets):
+        found = {"sink": Outside(self.sink.publish, seconds=0.2), **targets}
+        return Relay(self.player.play, found, name=name)
+
+    async def __call__(self, verb, *args, **kw):
+        return await self.player.play(verb.call(self.workspace, *args, **kw))
+
+    async def subscribe(self, id="s", target="sink:x", **kw):
+        made = await self(events.subscribe, id, Spec(("*",), target, **kw), None)
+        assert isinstance(made, flow.Subscribed)
+
+    async def happen(self, aggregate, count=1, expected=None):
+        made = await self(events.append, aggregate, expected, [Happened("a") for _ in range(count)])
+        return made.revision
+
+    async def match(self):
+        return await self(relaying.match, 1_000)
+
+    async def publish(self, relay=None):
+        return await (relay or self.relay).publish(self.workspace)
+
+    async def listed(self, state):
+        return await self(events.publications, state, None, 1_000)
+
+
+@pytest.fixture
+async def stream(dsn, workspace):
+    async with Pool(dsn, size=6) as pool:
+        yield Flow(Single(pool), workspace)
+
+
+async def test_events_are_published_in_order_and_once(stream):
+    await stream.subscribe()
+    await stream.subscribe("t", "sink:y", aggregates=("b*",))
+    for aggregate in ("a", "b", "c"):
+        await stream.happen(aggregate, 3)
+    assert await stream.match() == 9
+    await stream.publish()
+    assert Counter(stream.sink.asked) == {
+        **{(aggregate, n): 1 for aggregate in "ac" for n in (1, 2, 3)},
+        **{("b", n): 2 for n in (1, 2, 3)},
+    }
+    for aggregate in "ac":
+        assert [n for a, n in stream.sink.asked if a == aggregate] == [1, 2, 3]
+    assert await stream.publish() == 0
+
+
+async def test_many_more_than_a_claim_holds_are_all_published(stream):
+    await stream.subscribe()
+    await stream.happen("a", 100)
+    for n in range(120):
+        await stream.happen(f"b-{n}")
+    await stream.match()
+    await stream.publish()
+    assert sorted(stream.sink.asked) == sorted([("a", n) for n in range(1, 101)] + [(f"b-{n}", 1) for n in range(120)])
+    assert [n for a, n in stream.sink.asked if a == "a"] == [*range(1, 101)]
+
+
+async def test_what_fails_waits_longer_each_time_and_holds_up_its_own_key_alone(stream, clock):
+    await stream.subscribe()
+    await stream.happen("bad", 2)
+    await stream.happen("good", 2)
+    await stream.match()
+    stream.sink.says = lambda one: Retry("down") if one.key == "bad" else Taken()
+    await stream.publish()
+    (blocked,) = await stream.listed("blocked")
+    assert (blocked.attempts, blocked.why, blocked.aggregate_revision) == (1, "down", 1)
+    assert [one.aggregate_revision for one in await stream.listed("pending")] == [2]
+    assert await stream.publish() == 0
+    for seconds in (1, 2, 4):
+        clock.move(seconds)
+        await stream.publish()
+    asked = [n for key, n in stream.sink.asked if key == "bad"]
+    assert [a for a in asked if a == 1] == [1] * 4
+    stream.sink.says = lambda _one: Taken()
+    await stream(events.retry, blocked.id)
+    await stream.publish()
+    assert await stream.listed("pending") == await stream.listed("blocked") == []
+    assert stream.sink.asked[-2:] == [("bad", 1), ("bad", 2)]
+
+
+async def test_two_hundred_poisoned_keys_cost_others_no_claim(stream):
+    await stream.subscribe(ordered=True)
+    for n in range(200):
+        await stream.happen(f"bad-{n:03}")
+    await stream.match()
+    stream.sink.says = lambda _one: Reject("never")
+    await stream.publish()
+    assert len(await stream.listed("parked")) == 200
+    stream.sink.says, stream.sink.asked = lambda _one: Taken(), []
+    await stream.happen("good")
+    await stream.match()
+    await stream.publish()
+    assert stream.sink.asked == [("good", 1)]
+
+
+async def test_what_was_tried_often_enough_is_parked_and_announced_each_day(stream, clock):
+    await stream.subscribe()
+    await stream.happen("a", 2)
+    await stream.match()
+    stream.sink.says = lambda _one: Retry("down", 0.0)
+    for _ in range(PUBLICATION_ATTEMPTS_MAX):
+        await stream.publish()
+    (parked,) = await stream.listed("parked")
+    assert parked.attempts == PUBLICATION_ATTEMPTS_MAX
+    assert await stream(subscribing.announce, 10) == 1
+    assert await stream(subscribing.announce, 10) == 0
+    clock.move(DAY)
+    assert await stream(subscribing.announce, 10) == 1
+    told = (await stream(events.history, "subscription:s", 0, 10)).events
+    assert [event.type for event in told] == ["publication.parked"] * 2
+    assert b'"parked":1' in told[0].data
+    assert b'"publication":"%s"' % parked.id.encode() in told[0].data
+    await stream(events.skip, parked.id)
+    stream.sink.says = lambda _one: Taken()
+    await stream.publish()
+    assert stream.sink.asked[-1] == ("a", 2)
+    clock.move(DAY)
+    assert await stream(subscribing.announce, 10) == 1
+    assert len((await stream(events.history, "subscription:s", 0, 10)).events) == 2
+
+
+async def test_without_order_nothing_waits_behind_anything(stream):
+    await stream.subscribe(ordered=False)
+    await stream.happen("a", 3)
+    await stream.match()
+    stream.sink.says = lambda one: Reject("never") if one.event.aggregate_revision == 1 else Taken()
+    await stream.publish()
+    assert [one.aggregate_revision for one in await stream.listed("parked")] == [1]
+    assert await stream.listed("pending") == []
+
+
+async def test_a_target_that_raises_or_stays_silent_is_asked_again(stream, clock):
+    await stream.subscribe()
+    await stream.happen("a")
+    await stream.match()
+
+    async def silent(_workspace, _name, _batch):
+        await asyncio.Event().wait()
+
+    async def broken(_workspace, _name, _batch):
+        raise OSError("no route")
+
+    for publish, why in ((silent, "TimeoutError"), (broken, "OSError: no route")):
+        await stream.publish(stream.another("other", sink=Outside(publish, seconds=0.05)))
+        (blocked,) = await stream.listed("blocked")
+        assert blocked.why.startswith(why)
+        clock.move(10)
+    await stream.publish()
+    assert stream.sink.asked == [("a", 1)]
+
+
+async def test_a_lane_is_one_relays_until_its_lease_is_over(stream, clock):
+    await stream.subscribe()
+    await stream.happen("a")
+    await stream.match()
+    (lane,) = await stream(relaying.lanes)
+    await stream(relaying.hold_lane, *lane, "a relay that was killed")
+    assert await stream.publish() == 0
+    clock.move(relaying.LANE_SECONDS + 1)
+    assert await stream(relaying.free_lanes, 10) == 1
+    assert await stream.publish() == 1
+
+
+async def test_a_settlement_under_a_lost_lane_changes_nothing(stream, clock):
+    await stream.subscribe()
+    await stream.happen("a")
+    await stream.match()
+
+    async def slow(_workspace, _name, batch):
+        clock.move(relaying.LANE_SECONDS + 1)
+        return [Taken() for _ in batch]
+
+    await stream.publish(stream.another("slow", sink=Outside(slow)))
+    assert len(await stream.listed("pending")) == 1
+    await stream.publish()
+    assert stream.sink.asked == [("a", 1)]
+
+
+async def test_a_target_inside_is_appended_and_settled_in_one_transaction(stream):
+    async def count():
+        found = await stream(events.history, "inbox:x", 0, 10)
+        return len(found.events) if isinstance(found, events.History) else 0
+
+    def broken(workspace, _name, batch):
+        yield from events.record(workspace, [("inbox:x", 1, Happened("b"))])
+        raise ArithmeticError
+
+    def append(workspace, name, batch):
+        assert name == "x"
+        yield from events.record(workspace, [("inbox:x", 1, Happened("b"))])
+        return [Taken() for _ in batch]
+
+    await stream.subscribe(target="inbox:x")
+    await stream.happen("a")
+    await stream.match()
+    with pytest.raises(ArithmeticError):
+        await stream.publish(stream.another("broken", inbox=Inside(broken)))
+    assert (await count(), len(await stream.listed("pending"))) == (0, 1)
+    await stream.publish(stream.another("whole", inbox=Inside(append)))
+    assert (await count(), len(await stream.listed("pending"))) == (1, 0)
+
+
+async def test_a_target_that_nobody_knows_here_is_left_to_others(stream):
+    await stream.subscribe(target="inbox:x")
+    await stream.happen("a")
+    await stream.match()
+    assert await stream.publish() == 0
+    assert len(await stream.listed("pending")) == 1
+
+
+async def test_takers_are_given_what_was_matched_in_its_transaction(stream):
+    seen = []
+
+    def take(_workspace, told):
+        seen.append([(event.aggregate_id, event.aggregate_revision) for event in told])
+        return
+        yield
+
+    assert await stream.player.play(stream_want(stream))
+    await stream.happen("a", 2)
+    await stream.player.play(loops.matching([take]).call(stream.workspace, 100))
+    await stream.player.play(loops.matching([take]).call(stream.workspace, 100))
+    assert seen == [[("a", 1), ("a", 2)]]
+
+
+def stream_want(stream):
+    return operation(events.want).call(stream.workspace, "webhooks")
+
+
+async def test_a_replay_publishes_again_from_what_is_kept(stream, clock):
+    await stream.happen("a", 2)
+    await stream.subscribe()
+    await stream.happen("b")
+    await stream.match()
+    await stream.publish()
+    assert stream.sink.asked == [("b", 1)]
+    assert (await stream(events.replay, "s", *ALWAYS, ("", 0), 2)).after == ("a", 2)
+    assert (await stream(events.replay, "s", *ALWAYS, ("a", 2), 2)).after is None
+    stream.sink.asked = []
+    await stream.publish()
+    assert sorted(stream.sink.asked) == [("a", 1), ("a", 2), ("b", 1)]
+
+
+async def test_an_event_is_kept_for_its_window_after_its_last_publication(stream, clock):
+    await stream.subscribe()
+    await stream.happen("a")
+    await stream.match()
+    stream.sink.says = lambda _one: Reject("never")
+    await stream.publish()
+    clock.move(30 * DAY)
+    assert await stream(events.purge, 10) == 0
+    (parked,) = await stream.listed("parked")
+    await stream(events.skip, parked.id)
+    assert await stream(events.purge, 10) == 0
+    clock.move(4 * DAY)
+    assert await stream(events.purge, 10) == 1
+    assert await stream.listed("parked") == []
+    assert isinstance(await stream(events.skip, parked.id), Missing)
+
+
+async def test_whoever_leaves_takes_what_was_on_its_way(stream):
+    await stream.subscribe()
+    await stream.happen("a")
+    await stream.match()
+    assert isinstance(await stream(events.unsubscribe, "s", 1), flow.Unsubscribed)
+    assert await stream.listed("pending") == []
+    await stream.happen("b")
+    assert await stream.match() == 0
+
+
+async def test_a_job_that_is_purged_leaves_what_is_still_to_be_published(stream, clock, database):
+    await stream.subscribe()
+    await stream.player.play(record.call(stream.workspace, [("job:1", 1, Happened("job.accepted"))]))
+    await stream.match()
+    assert await stream.player.play(forget.call(stream.workspace, ["job:1"])) == 0
+    await stream.publish()
+    assert stream.sink.asked == [("job:1", 1)]
+    clock.move(4 * DAY)
+    assert await stream(events.purge, 10) == 1
+
+
+async def test_the_first_subscription_is_refused_where_writers_stay(stream, committed):
+    with committed.transaction():
+        events.append(committed, stream.workspace, "long", None, [Happened("a")])
+        made = await stream(events.subscribe, "s", Spec(("*",), "sink:x"), None)
+        assert made == events.WritersOpen()
+    await stream.subscribe()
+    with committed.transaction():
+        events.append(committed, stream.workspace, "long", 1, [Happened("b")])
+        await stream.subscribe("second")
+    await stream.match()
+    await stream.publish()
+    assert stream.sink.asked == [("long", 2)] * 2
