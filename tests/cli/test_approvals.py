@@ -118,5 +118,8 @@ def test_lists_and_one(steadhold, server):
     table = steadhold("approvals", "ls", "--state", "pending", "-o", "table").stdout
     assert table.split()[:2] == ["APPROVAL_ID", "STATE"]
     assert "Do it?" in table
-    assert "agent" in steadhold("approvals", "show", ID, "-o", "table").stdout
+    shown = steadhold("approvals", "show", ID, "-o", "table").stdout.splitlines()
+    assert [line for line in shown if "agent" in line] == ["requester        agent"]
+    at = shown.index("artifact")
+    assert [line.split()[0] for line in shown[at + 1 : at + 4]] == ["reference", "version", "hash"]
     assert server.asked == ["GET /v1/approvals?state=pending", f"GET /v1/approvals/{ID}"]

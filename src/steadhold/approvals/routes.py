@@ -34,7 +34,7 @@ def request(ask: Request) -> Ask[RequestOutcome]:
     """Ask about an artifact: 201."""
     body = decode.body(ask, wire.RequestBody)
     if isinstance(body.approvers, str) and (fault := access.scope_fault(body.approvers, "person")):
-        problem.stop("bad_scope", fault, pointer="/approvers")
+        problem.stop("bad_scope", f"Approvers are subjects in a list, or one scope. {fault}", pointer="/approvers")
     found = body.artifact
     asked = Asked(
         id=ask.fresh,

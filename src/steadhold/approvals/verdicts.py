@@ -62,7 +62,7 @@ def not_approver(row: Approval, by: By) -> NotApprover | None:
     if not access.allows(by.kind, by.scopes, WHOEVER_VOTES):
         return NotApprover(f"This key lacks the scope {WHOEVER_VOTES}.")
     if by.subject == row.requester and not row.allow_requester:
-        return NotApprover("Who asks does not decide.")
+        return NotApprover("Who asks does not decide, unless allow_requester was said.")
     if isinstance(row.approvers, str):
         room, verb, *prefix = row.approvers.split(":", 2)
         if not access.allows(by.kind, by.scopes, f"{room}:{verb}", prefix[0] if prefix else None):

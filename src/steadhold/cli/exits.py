@@ -41,10 +41,11 @@ _NEXT: Final = {
 _BY_CODE: Final = {
     "already_used": "`steadhold approvals show ID` tells which use has it.",
     "artifact_mismatch": "`steadhold approvals show ID` tells what is decided about. Ask anew about what you have.",
+    "bad_scope": "The guide of access lists all scopes; persons' keys are made with `--kind person`.",
     "condition_false": "Read it again, then decide anew: --if-match names the revision that you have read.",
     "lock_lost": "Stop what relied on it. `steadhold locks show NAME` tells who has it now.",
     "missing_scope": "Use a key that has this scope; `steadhold keys create SUBJECT --scope …` makes one.",
-    "not_approver": "A key of a person decides: `steadhold keys create SUBJECT --kind person --scope approvals:vote`.",
+    "not_approver": "Another person decides: `steadhold keys create SUBJECT --kind person --scope approvals:vote`.",
     "unknown_op": "The guide of commits lists them, at /docs/commits of the server.",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -15,6 +15,8 @@ from steadhold.kit import exact
 
 CELL_CHARS_MAX: Final = 60
 LIVE_CHARS_MIN: Final = 9  # the width of a column whose rows are yet to come; the longest state fits
+
+DEPTH_MAX: Final = 3  # what lies deeper is shown as the JSON it is
 
 _WORDS: Final = {b"null": "-", b"true": "yes", b"false": "no"}
 _EMPTY: Final = (b"null", b'""', b"[]", b"{}")
@@ -33,10 +35,9 @@ class Out:
             click.echo(line(item))
             return
         silent = dict.fromkeys(if_true, b"false")
-        said = {n: value for n, value in _members(item).items() if value not in _EMPTY and value != silent.get(n)}
-        width = max(map(len, said), default=0)
-        for name, value in said.items():
-            click.echo(f"{name.ljust(width)}  {_cell(value)}")
+        said = {n: value for n, value in _members(item).items() if value != silent.get(n)}
+        for text in _lines(said):
+            click.echo(text)
 
     def many(self, items: Iterable[Any], columns: Sequence[str]) -> None:
         """Print a list: a line of JSON for each as it comes, or a table of some columns."""
@@ -94,6 +95,33 @@ def printed(command: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
+def _lines(said: Mapping[str, bytes], depth: int = 0) -> Iterator[str]:
+    """A line for each member that says anything; members of members stand below, further in."""
+    said = {_cell_of(name): value for name, value in said.items() if value not in _EMPTY}
+    width = max(map(len, said), default=0)
+    for name, value in said.items():
+        inner = exact.members(value) if depth < DEPTH_MAX else {}
+        items = [exact.members(item) for item in _items(value)]
+        if inner:
+            yield f"{'  ' * depth}{name}"
+            yield from _lines(inner, depth + 1)
+        elif items and all(items):
+            yield f"{'  ' * depth}{name}"
+            yield from ("  " * (depth + 1) + _phrase(item) for item in items)
+        else:
+            yield f"{'  ' * depth}{name.ljust(width)}  {_cell(value)}"
+
+
+def _phrase(item: Mapping[str, bytes]) -> str:
+    return ", ".join(f"{_cell_of(name)} {_cell(value)}" for name, value in item.items() if value not in _EMPTY)
+
+
+def _items(value: bytes) -> list[bytes]:
+    if value[:1] != b"[":
+        return []
+    return [bytes(item) for item in msgspec.json.decode(value, type=list[msgspec.Raw])]
+
+
 def _told(item: Any) -> Any:
     """An item without its members of exact JSON that are not there: they are not null, and have no bytes."""
     if not isinstance(item, msgspec.Struct):
@@ -108,7 +136,11 @@ def _members(item: Any) -> Mapping[str, bytes]:
 
 def _cell(said: bytes) -> str:
     """What a person reads of a member's JSON."""
-    return legible(_read(said).replace("\n", " "))
+    return _cell_of(_read(said))
+
+
+def _cell_of(text: str) -> str:
+    return legible(text.replace("\n", " "))
 
 
 def _read(said: bytes) -> str:
