@@ -52,14 +52,14 @@ def test_they_go_one_at_a_time(desk):
 
 
 def test_what_is_refused_is_final(desk):
-    """A full queue fails the instant, and what waits keeps its place: no window is left without a run."""
+    """A type that is not allowed any more fails the instant, and what waits keeps its place."""
     desk.made()
     desk.pass_()
     access.put_entitlements(
-        desk.conn, desk.workspace, access.Entitlements(jobs_queued_max=1), None, by=access.Actor("operator", None)
+        desk.conn, desk.workspace, access.Entitlements(job_types=("u",)), None, by=access.Actor("operator", None)
     )
     desk.pass_()
-    assert desk.told() == [("waiting", 1), ("failed:queue_full", 1)]
+    assert desk.told() == [("waiting", 1), ("failed:not_entitled", 1)]
     assert desk.job(desk.runs("s", None, 9).items[1].job_id).state == "accepted"
     assert desk.events() == ["waiting", "failed"]
 
@@ -69,3 +69,18 @@ def test_an_input_that_does_not_fit_fails_the_instant(desk):
     desk.made(overlap="enqueue")
     desk.pass_(2)
     assert desk.told() == [("failed:invalid_input", 1)] * 2
+
+
+def test_who_takes_a_place_needs_no_room_in_the_queue(desk):
+    """A queue that is full, be it of the schedule's own job, keeps no instant from being covered."""
+    full = access.Entitlements(jobs_queued_max=1)
+    access.put_entitlements(desk.conn, desk.workspace, full, None, by=access.Actor("test", None))
+    desk.made()
+    at = desk.pass_(3)
+    assert desk.told() == [("coalesced", 1), ("coalesced", 1), ("waiting", 1)]
+    assert desk.newest().window_start == at - 3 * HOUR
+    jobs.submit(desk.conn, desk.workspace, jobs.Submission("other"))
+    desk.delete("s", 1)
+    desk.made("late", overlap="enqueue")
+    desk.pass_(id="late")
+    assert desk.told("late") == [("failed:queue_full", 1)]

@@ -66,14 +66,22 @@ def submit_batch(workspace: str, jobs: Sequence[Submission]) -> Plan[list[Submit
 
 
 @operation
-def submit_all(workspace: str, jobs: Sequence[Submission]) -> Plan[list[SubmitOutcome]]:
-    """Admit many jobs, one answer each; what is refused of one changes nothing about the others."""
+def submit_all(
+    workspace: str, jobs: Sequence[Submission], instead: Sequence[int] | None = None
+) -> Plan[list[SubmitOutcome]]:
+    """Admit many jobs, one answer each; what is refused of one changes nothing about the others.
+
+    `instead` says of each how many queued jobs its admission takes back in this transaction: they leave it room.
+    """
+    instead = instead or [0] * len(jobs)
     terms = yield from terms_of(workspace, {job.type for job in jobs})
     answers: dict[int, SubmitOutcome] = {}
     left: dict[int, dict[str, Any]] = {}
+    freed = 0
     for n, job in enumerate(jobs):
-        fault = _fault(job, terms[job.type], len(left))
+        fault = _fault(job, terms[job.type], len(left) - freed - instead[n])
         if fault is None:
+            freed += instead[n]
             left[n] = _item(workspace, job, terms[job.type])
         else:
             answers[n] = fault

@@ -142,6 +142,11 @@ def newest(decision: Start | Widen) -> datetime:
     return decision.fresh.scheduled_at if isinstance(decision, Start) else decision.place.scheduled_at
 
 
+def taken(decision: Start | Widen) -> int:
+    """How many jobs that wait are taken back once its own is admitted."""
+    return len(decision.replaces) + isinstance(decision, Widen)
+
+
 def _decided(spec: Spec, after: datetime, until: datetime, now: datetime, standing: Standing) -> tuple[Decision, ...]:
     if spec.paused:
         return tuple(_skips(spec, "paused", after, until))

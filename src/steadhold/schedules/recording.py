@@ -132,7 +132,8 @@ def _submitted(workspace: str, works: Sequence[Work]) -> Plan[list[list[Admissio
         [None if isinstance(said, Skip) else rows.submission(work, said) for said in work.decisions] for work in works
     ]
     flat = [job for mine in wanted for job in mine if job is not None]
-    outcomes = iter((yield from jobs.submit_all.plan(workspace, flat))) if flat else iter(())
+    instead = [model.taken(said) for work in works for said in work.decisions if not isinstance(said, Skip)]
+    outcomes = iter((yield from jobs.submit_all.plan(workspace, flat, instead))) if flat else iter(())
     return [[None if job is None else (job, next(outcomes)) for job in mine] for mine in wanted]
 
 
