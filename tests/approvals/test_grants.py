@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from steadhold.approvals import AlreadyUsed, ArtifactMismatch, NotApprover, NotUsable, Verdict
+from steadhold.approvals import AlreadyUsed, ArtifactMismatch, By, NotApprover, NotUsable, Verdict
 from steadhold.kit.outcome import Missing
 from tests.approvals.people import AGENT, ANNA, BERT, CARL, HOUR, NOBODY, ONE, TWO
 
@@ -116,4 +116,6 @@ def test_revoking(desk):
     desk.act(used)
     assert desk.revoke(used, by=ANNA) == AlreadyUsed(used)
     mine = desk.approved()
+    votes_only = By(AGENT.subject, "person", ("approvals:vote",))
+    assert isinstance(desk.revoke(mine, by=votes_only), NotApprover), "another key of who asked, which may not ask"
     assert desk.revoke(mine, by=AGENT).approval.grant == "revoked"

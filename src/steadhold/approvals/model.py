@@ -34,6 +34,7 @@ MOVES: Final[dict[str, set[str]]] = {
 }
 """Both machines: outcomes first, then the grant of what was approved. An outcome never changes."""
 
+WHOEVER_ASKS: Final = "approvals:request"
 WHOEVER_VOTES: Final = "approvals:vote"
 """Who may decide where nobody is named: every person whose key may vote."""
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from steadhold import access
 from steadhold.approvals import answers, plans, wire
-from steadhold.approvals.model import STATES, WHOEVER_VOTES, Approval, Artifact, Asked, State
+from steadhold.approvals.model import STATES, WHOEVER_ASKS, WHOEVER_VOTES, Approval, Artifact, Asked, State
 from steadhold.approvals.outcomes import (
     Moved,
     RequestOutcome,
@@ -25,7 +25,6 @@ from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Request, Route, Topic
 
 READ: Final = "approvals:read"
-REQUEST: Final = "approvals:request"
 MATCH: Final = ("condition_false", "condition_inexact", "stale_fence")
 Changed: TypeAlias = Moved | Refusal
 
@@ -78,8 +77,8 @@ def use(ask: Request) -> Ask[UseOutcome]:
 def revoke(ask: Request) -> Ask[RevokeOutcome]:
     """End the grant, for whoever asked and whoever decides."""
     decode.body(ask, wire.NothingBody)
-    if not ask.permits(REQUEST, None) and not ask.permits(WHOEVER_VOTES, None):
-        why = f"This key has neither of the scopes {REQUEST} and {WHOEVER_VOTES}."
+    if not ask.permits(WHOEVER_ASKS, None) and not ask.permits(WHOEVER_VOTES, None):
+        why = f"This key has neither of the scopes {WHOEVER_ASKS} and {WHOEVER_VOTES}."
         problem.stop("missing_scope", why, scope=WHOEVER_VOTES)
     return _changes(ask.params["id"], plans.revoke.call(ask.workspace, ask.params["id"], **_guards(ask)))
 
@@ -169,7 +168,7 @@ def _post(
 ONE: Final = "/v1/approvals/{id:uuid}"
 USE: Final = ("artifact_mismatch", "already_used", "not_usable")
 ROUTES: Final = (
-    _post("/v1/approvals", request, REQUEST, "Ask about an artifact", wire.RequestBody,
+    _post("/v1/approvals", request, WHOEVER_ASKS, "Ask about an artifact", wire.RequestBody,
           ("quorum_unreachable", "bad_scope", "stale_fence"), receipt="required", headers=("fence",), status=201),
     Route("GET", "/v1/approvals", listing, READ, "List approvals", gives=wire.ApprovalItem,
           query=("state", "limit", "cursor")),
@@ -177,7 +176,7 @@ ROUTES: Final = (
           headers=("if-none-match",)),
     _post(f"{ONE}/votes", vote, WHOEVER_VOTES, "Approve or reject", wire.VoteBody,
           ("not_approver", "approval_ended", "artifact_mismatch", "already_voted", *MATCH)),
-    _post(f"{ONE}/withdraw", withdraw, REQUEST, "Take a question back", wire.NothingBody,
+    _post(f"{ONE}/withdraw", withdraw, WHOEVER_ASKS, "Take a question back", wire.NothingBody,
           ("not_requester", "approval_ended", *MATCH)),
     _post(f"{ONE}/verify", verify, READ, "Tell whether an artifact may be acted on", wire.VerifyBody, (),
           receipt="none", headers=(), gives=wire.VerdictReply),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from steadhold import access
-from steadhold.approvals.model import WHOEVER_VOTES, Approval, Artifact, Asked, By, Decision
+from steadhold.approvals.model import WHOEVER_ASKS, WHOEVER_VOTES, Approval, Artifact, Asked, By, Decision
 from steadhold.approvals.outcomes import (
     AlreadyUsed,
     AlreadyVoted,
@@ -142,7 +142,8 @@ def used(row: Approval, artifact: Artifact, use_id: str) -> Approval | Moved | U
 
 def revoked(row: Approval, by: By) -> Approval | Moved | NotApprover | AlreadyUsed | NotUsable:
     """What revoking does: the row it makes, `Moved` where that was done before, or why not."""
-    if by.subject != row.requester and (refused := not_approver(row, by)):
+    asks = by.subject == row.requester and access.allows(by.kind, by.scopes, WHOEVER_ASKS)
+    if not asks and (refused := not_approver(row, by)):
         return refused
     match row.grant:
         case "unused":
