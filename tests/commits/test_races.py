@@ -125,6 +125,10 @@ def approved(stage):
     return asked.id
 
 
+def deletion(workspace):
+    return state.delete.call(workspace, "k", 1)
+
+
 ALONE = {
     "a lock": (
         lambda stage: stage.play(desk.lock(stage.workspace, "k")).fence,
@@ -135,6 +139,11 @@ ALONE = {
         lambda stage: desk.running(stage.play, stage.workspace),
         lambda scene: commits.job.call(scene.workspace, scene.facts.id, fence=scene.facts.fence),
         lambda scene: desk.finished(scene.workspace, scene.facts),
+    ),
+    "a name that was deleted": (
+        lambda stage: [stage.play(call) for call in (desk.put(stage.workspace, "k"), deletion(stage.workspace))],
+        lambda scene: desk.at(scene.workspace, "k", None),
+        lambda scene: desk.put(scene.workspace, "k"),
     ),
     "an approval": (
         approved,
