@@ -9,6 +9,7 @@ from steadhold.jobs.outcomes import Beaten, Claimed, Settled
 from steadhold.kit.ids import new_id
 from steadhold.worker import held as helds
 from steadhold.worker.attempt import Outside
+from steadhold.worker.door import Jammed
 from steadhold.worker.held import Held, Leases
 from steadhold.worker.lane import Lane
 from steadhold.worker.runner import Handler, Runner
@@ -41,15 +42,20 @@ class Door:
         self.asked = asyncio.Event()
         self.open = asyncio.Event()
         self.open.set()
+        self.jammed, self.freed = set(), asyncio.Event()
 
     async def claim(self, ask):
         self.claims.append(ask)
         self.asked.set()
         return self.jobs.get_nowait() if not self.jobs.empty() else []
 
-    async def settle_many(self, settlements):
+    async def settle_many(self, settlements, *, patient=False):
         self.settled.append([(settlement.id, settlement.said) for settlement in settlements])
         await self.open.wait()
+        if jammed := self.jammed & {settlement.id for settlement in settlements}:
+            await (self.freed.wait() if patient else asyncio.sleep(0))
+            if not patient:
+                raise Jammed(f"somebody holds {jammed}")
         answer = self.answers.pop(0) if self.answers else None
         if answer is not None:
             raise answer

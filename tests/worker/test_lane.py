@@ -54,6 +54,20 @@ async def test_what_ends_while_others_are_on_their_way_is_settled_together():
     assert [len(batch) for batch in bench.door.settled] == [1, 20]
 
 
+async def test_a_row_that_a_stranger_holds_delays_only_its_own_job():
+    bench = Bench(places=9)
+    bench.go.set()
+    held = claimed()
+    bench.door.jammed.add(held.id)
+    bench.give(held, *(claimed() for _ in range(4)))
+    await bench.turn(lambda: bench.lane.room == 8)
+    bench.give(claimed())
+    await bench.turn(lambda: bench.lane.room == 8 and len(bench.running) == 6)
+    assert [open_.job.id for open_ in bench.leases.all()] == [held.id]
+    bench.door.freed.set()
+    await bench.turn(lambda: bench.lane.idle)
+
+
 async def test_what_is_said_when_the_last_flight_has_just_ended_is_settled_too():
     bench = Bench()
     first, second = Held(claimed(), helds.CLOCK()), Held(claimed(), helds.CLOCK())

@@ -18,6 +18,10 @@ class DoorShut(Exception):
     """No answer came. Every verb may be said again: one that took effect before answers the same."""
 
 
+class Jammed(DoorShut):
+    """A stranger holds a row of one of these, and nothing was done: each apart delays only itself."""
+
+
 class DoorRefused(Exception):
     """The door is open, and not to us: the key, its scopes or the address are wrong. Saying it again mends nothing."""
 
@@ -72,8 +76,12 @@ class Door(Protocol):
         """Read a committed stage."""
         ...
 
-    async def settle_many(self, settlements: Sequence[Settlement]) -> Sequence[SettleOutcome]:
-        """Say what became of jobs, one answer each."""
+    async def settle_many(self, settlements: Sequence[Settlement], *, patient: bool = False) -> Sequence[SettleOutcome]:
+        """Say what became of jobs, one answer each. `patient`: wait for a row that a stranger holds.
+
+        Raises:
+            Jammed. DoorShut.
+        """
         ...
 
     async def listen(self, woken: Callable[[str], None]) -> None:

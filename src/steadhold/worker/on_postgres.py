@@ -21,13 +21,13 @@ from steadhold.kit.outcome import Missing, StaleFence
 from steadhold.kit.plan import Call
 from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Busy, OutcomeUnknown, Single, Unavailable
-from steadhold.worker.door import Ask, DoorShut, Stage
+from steadhold.worker.door import Ask, DoorShut, Jammed, Stage
 
 T = TypeVar("T")
 
 CLAIM_MAX: Final = 500
 HURRY_MS: Final = 250
-"""How long many settlements may wait together for a row that a stranger holds, before each waits alone."""
+"""How long settlements may wait together for a row that a stranger holds, before each waits apart."""
 
 LISTEN_AGAIN_SECONDS: Final = 1.0
 SHUT: Final = (*ABSENT, Busy, OutcomeUnknown, Unavailable, PoolClosedError, OSError, asyncpg.InterfaceError)
@@ -87,13 +87,13 @@ class OnPostgres:
         """Read a committed stage."""
         return await _asked(self._shared.play(jobs.checkpoint_of.call(self._workspace, id, name)))
 
-    async def settle_many(self, settlements: Sequence[Settlement]) -> Sequence[SettleOutcome]:
-        """Settle; where a stranger holds one of the rows, each alone, so that it delays only its own."""
+    async def settle_many(self, settlements: Sequence[Settlement], *, patient: bool = False) -> Sequence[SettleOutcome]:
+        """Settle, in one transaction."""
+        player = self._patient if patient else self._hurried
         try:
-            return await self._hurried.play(jobs.settle_all.call(self._workspace, settlements))
-        except Busy:
-            alone = [self._play(jobs.settle.call(self._workspace, each)) for each in settlements]
-            return await asyncio.gather(*alone)
+            return await player.play(jobs.settle_all.call(self._workspace, settlements))
+        except Busy as error:
+            raise Jammed(_why(error)) from error
         except SHUT as error:
             raise DoorShut(_why(error)) from error
 

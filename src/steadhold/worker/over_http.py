@@ -32,7 +32,7 @@ from steadhold.jobs.settling import SettleOutcome
 from steadhold.jobs.waiting import named
 from steadhold.kit.limits import CLAIM_ITEMS_MAX
 from steadhold.kit.outcome import Missing, StaleFence
-from steadhold.worker.door import Ask, DoorRefused, DoorShut, Stage
+from steadhold.worker.door import Ask, DoorRefused, DoorShut, Jammed, Stage
 
 T = TypeVar("T")
 
@@ -127,8 +127,9 @@ class OverHttp:
             kept.committed_at or EPOCH,
         )
 
-    async def settle_many(self, settlements: Sequence[Settlement]) -> Sequence[SettleOutcome]:
-        """Settle, one answer each."""
+    async def settle_many(self, settlements: Sequence[Settlement], *, patient: bool = False) -> Sequence[SettleOutcome]:
+        """Settle, one answer each. How long a row that is held is waited for, the server decides."""
+        del patient
         items = [{"job_id": s.id, "fence": s.fence, "outcome": _outcome(s.said)} for s in settlements]
         answers = await _asked(self._jobs.settle_many(items, give_up_seconds=GIVE_UP_SECONDS))
         return [_settled(s.id, answer) for s, answer in zip(settlements, answers, strict=True)]
@@ -147,6 +148,8 @@ async def _asked(answer: Awaitable[T]) -> T:
     try:
         return await answer
     except Problem as problem:
+        if problem.code == "busy":
+            raise Jammed(str(problem)) from problem
         if problem.next in {"resend", "wait"} or problem.status >= 500:
             raise DoorShut(str(problem)) from problem
         raise

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from steadhold.jobs.model import Said, Settlement
 from steadhold.jobs.settling import SettleOutcome
-from steadhold.worker.door import Door, DoorShut
+from steadhold.worker.door import Door, DoorShut, Jammed
 from steadhold.worker.held import Held
 
 TOGETHER_MAX: Final = 500
@@ -56,9 +56,12 @@ class Settler:
 
     def _begin(self) -> None:
         self._flying += 1
-        flight = asyncio.get_running_loop().create_task(self._fly())
-        self._flights.add(flight)
-        flight.add_done_callback(self._flights.discard)
+        self._run(self._fly())
+
+    def _run(self, flight: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(flight)
+        self._flights.add(task)
+        task.add_done_callback(self._flights.discard)
 
     async def _fly(self) -> None:
         await asyncio.sleep(0)  # what others have to say in this turn of the loop goes along
@@ -69,12 +72,16 @@ class Settler:
         finally:
             self._flying -= 1  # here and not when the task is seen to be done: until then more may be said
 
-    async def _until_answered(self, entries: Sequence[Entry]) -> None:
+    async def _until_answered(self, entries: Sequence[Entry], *, patient: bool = False) -> None:
         pause = PAUSE_SECONDS
         while entries:
             try:
-                answers = await self._door.settle_many([entry.settlement for entry in entries])
+                answers = await self._door.settle_many([entry.settlement for entry in entries], patient=patient)
             except DoorShut as error:
+                if isinstance(error, Jammed) and not patient:
+                    for entry in entries:  # those who come next do not wait for them either
+                        self._run(self._until_answered([entry], patient=True))
+                    return
                 self._failed("settle", error)
             except Exception as error:  # noqa: BLE001 - one bad item must not take the others along
                 self._failed("settle", error)
