@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from steadhold.inboxes.applying import TABLES
 from tests.cli.conftest import problem, reply
 
 AT = "2026-11-29T16:00:00Z"
@@ -103,3 +104,8 @@ def test_consumers(steadhold, server, start, sent):
     assert server.asked[1:] == [
         "GET /v1/inboxes/a/consumers", "GET /v1/inboxes/a/consumers/c", "DELETE /v1/inboxes/a/consumers/c",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "sqlite"])
+def test_the_table_of_a_consumer_is_printed(steadhold, kind):
+    assert steadhold("consumer-table", kind).stdout == TABLES[kind]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 from importlib.resources import files
+from types import SimpleNamespace
 
+from steadhold.inboxes.applying import TABLES
 from steadhold.inboxes.model import MOVES, Start
 from steadhold.inboxes.routes import ROUTES
 from steadhold.web.codes import PROBLEMS
@@ -46,3 +50,25 @@ def test_the_program_in_a_transaction_runs(committed, workspace, dsn):
         exec(re.sub(r"with psycopg.*\n", "if True:\n", program).replace('"acme"', repr(workspace)), names)
         assert applied == [1, 2]
         assert door.get_consumer("orders", "billing").position == 2
+
+
+def test_the_program_that_applies_once_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with contextlib.closing(sqlite3.connect("shop.db")) as shop, shop:
+        shop.executescript(
+            TABLES["sqlite"] + "create table orders (id, paid); insert into orders values ('order:7', 0)"
+        )
+    program = re.search(r"```python\n(.*?)```", section("Applying once"), re.DOTALL)[1]
+    acked = []
+    names = {
+        "event": SimpleNamespace(
+            event_id="e", aggregate_id="order:7", aggregate_revision=1, ack=lambda: acked.append(1)
+        )
+    }
+    for order in ("next", "duplicate"):
+        exec(program, names)
+        names["shop"].close()
+        assert (names["applied"].order, names["applied"].outcome) == (order, {"paid": True})
+    with contextlib.closing(sqlite3.connect("shop.db")) as shop:
+        assert shop.execute("select paid from orders").fetchall() == [(1,)]
+    assert acked == [1, 1]

@@ -24,6 +24,9 @@ SECTIONS: Final = {
         "commit": ("steadhold.cli.commits:commit", "Several changes, all or nothing."),
         "inbox": ("steadhold.cli.inboxes:inbox", "Events in one order, read from any position."),
         "consumers": ("steadhold.cli.inboxes_consumers:consumers", "Who has come how far in an inbox."),
+        "events": ("steadhold.cli.events:events", "Changes and their events in one transaction."),
+        "subscriptions": ("steadhold.cli.events:subscriptions", "Which events go where."),
+        "publications": ("steadhold.cli.events:publications", "What is on its way, and what does not get on."),
         "operations": ("steadhold.cli.operations:operations", "What became of a change whose answer was lost."),
     },
     "Administer": {
@@ -31,6 +34,10 @@ SECTIONS: Final = {
         "workspaces": ("steadhold.cli.workspaces:workspaces", "Create and list workspaces."),
         "migrate": ("steadhold.cli.migrate:migrate", "Bring a database's schema up to date."),
         "doctor": ("steadhold.cli.doctor:doctor", "Examine a database, and say what to do."),
+        "consumer-table": (
+            "steadhold.cli.inboxes_table:consumer_table",
+            "Print the table in which a consumer keeps what it applied.",
+        ),
         "restored": ("steadhold.cli.restored:restored", "Tell steadhold that a backup was put back."),
         "config": ("steadhold.cli.config:config", "Show settings, and where each came from."),
         "version": ("steadhold.cli.version:version", "Show versions."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steadhold.inboxes.applying import Applied, apply_once, prune_applied
 from steadhold.inboxes.consuming import (
     acknowledge,
     consumers,
@@ -41,6 +42,7 @@ from steadhold.inboxes.relayed import publish
 __all__ = [
     "Acknowledged",
     "Appended",
+    "Applied",
     "BeyondHead",
     "Consumer",
     "ConsumerLeased",
@@ -62,6 +64,7 @@ __all__ = [
     "acknowledge",
     "append",
     "append_one",
+    "apply_once",
     "consumers",
     "delete",
     "delete_consumer",
@@ -70,6 +73,7 @@ __all__ = [
     "inboxes",
     "item",
     "lease",
+    "prune_applied",
     "publish",
     "put",
     "put_consumer",

@@ -158,6 +158,16 @@ class Received(msgspec.Struct, frozen=True, gc=False):
         """What the event says of itself."""
         return msgspec.json.decode(b"{%b}" % self.head, type=Envelope)
 
+    @property
+    def aggregate_id(self) -> str | None:
+        """What it happened to, if that is known."""
+        return self.envelope.aggregate_id
+
+    @property
+    def aggregate_revision(self) -> int | None:
+        """Which revision of that it made."""
+        return self.envelope.aggregate_revision
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:

@@ -39,6 +39,16 @@ class Delivery(Room[Mode]):
         return self.event.type
 
     @property
+    def aggregate_id(self) -> str | None:
+        """What it happened to, if that is known."""
+        return self.event.aggregate_id
+
+    @property
+    def aggregate_revision(self) -> int | None:
+        """Which revision of that it made."""
+        return self.event.aggregate_revision
+
+    @property
     def value(self) -> Any:
         """What its data says."""
         return self.event.value

@@ -1,0 +1,250 @@
+"""Apply once: a consumer's own change and the identity of its event commit together, however often the event comes.
+
+The table stands in the consumer's database, PostgreSQL or SQLite, which need not be ours. Nothing here commits.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+import msgspec
+
+from steadhold.inboxes.model import KEPT_SECONDS
+from steadhold.kit.plan import Plan, maybe, one, rows
+from steadhold.kit.sql import Sql
+from steadhold.play.caller import OUTSIDE, player_for
+from steadhold.play.trampoline import run
+
+Order: TypeAlias = Literal["next", "duplicate", "stale", "gap"]
+"""What an event is to its consumer, by the revisions of its aggregate."""
+
+TABLES: Final = {
+    "postgresql": """\
+create table if not exists steadhold_applied (
+  consumer_id text not null,
+  event_id text not null,
+  aggregate_id text,
+  aggregate_revision bigint,
+  outcome text,
+  applied_at timestamptz not null default current_timestamp,
+  primary key (consumer_id, event_id)
+);
+create index if not exists steadhold_applied_revisions
+  on steadhold_applied (consumer_id, aggregate_id, aggregate_revision);
+create index if not exists steadhold_applied_ages on steadhold_applied (applied_at);
+""",
+    "sqlite": """\
+create table if not exists steadhold_applied (
+  consumer_id text not null,
+  event_id text not null,
+  aggregate_id text,
+  aggregate_revision integer,
+  outcome text,
+  applied_at text not null default current_timestamp,
+  primary key (consumer_id, event_id)
+) without rowid;
+create index if not exists steadhold_applied_revisions
+  on steadhold_applied (consumer_id, aggregate_id, aggregate_revision);
+create index if not exists steadhold_applied_ages on steadhold_applied (applied_at);
+""",
+}
+"""The one table, for a database of either kind: what `steadhold consumer-table` prints."""
+
+_CLAIM: Final = Sql(
+    "applied.claim",
+    "insert into steadhold_applied (consumer_id, event_id, aggregate_id, aggregate_revision)"
+    " values (:consumer_id::text, :event_id::text, :aggregate_id::text, :aggregate_revision::bigint)"
+    " on conflict (consumer_id, event_id) do nothing returning 1",
+    "read",
+)
+_KNOWN: Final = Sql(
+    "applied.known",
+    "select outcome from steadhold_applied where consumer_id = :consumer_id::text and event_id = :event_id::text",
+    "read",
+)
+_LAST: Final = Sql(
+    "applied.last",
+    "select max(aggregate_revision) from steadhold_applied"
+    " where consumer_id = :consumer_id::text and aggregate_id = :aggregate_id::text and event_id <> :event_id::text",
+    "read",
+)
+_RECORD: Final = Sql(
+    "applied.record",
+    "update steadhold_applied set outcome = :outcome::text"
+    " where consumer_id = :consumer_id::text and event_id = :event_id::text",
+    "read",
+)
+_FORGET: Final = Sql(
+    "applied.forget",
+    "delete from steadhold_applied where consumer_id = :consumer_id::text and event_id = :event_id::text",
+    "read",
+)
+_PRUNE: Final = Sql(
+    "applied.prune",
+    "delete from steadhold_applied where applied_at < current_timestamp - make_interval(secs => :seconds::float8)",
+    "read",
+)
+_PRUNE_SQLITE: Final = Sql(
+    "applied.prune_sqlite",
+    "delete from steadhold_applied where applied_at < datetime('now', '-' || :seconds::float8 || ' seconds')",
+    "read",
+)
+_PLACE: Final = re.compile(r"\$(\d+)::\w+")
+
+
+class Identified(Protocol):
+    """An event, as far as it matters here: as it was read from an inbox, or received from one."""
+
+    @property
+    def event_id(self) -> str: ...
+    @property
+    def aggregate_id(self) -> str | None: ...
+    @property
+    def aggregate_revision(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of an event: what it was to the consumer, and what its handler answered, now or the first time."""
+
+    order: Order
+    outcome: Any
+
+
+def apply_once(conn: Any, consumer_id: str, event: Identified, handler: Callable[[Order], Any]) -> Any:
+    """Apply an event in the transaction of `conn`, unless this consumer has; `Applied`, or an awaitable of it.
+
+    `handler(order)` makes the change on the same connection, and answers what JSON can say; for an asynchronous
+    connection it is asynchronous. It is told whether the event is the `next` of its aggregate, `stale` (a newer one was
+    applied) or comes after a `gap`: then read the authoritative aggregate instead of applying blindly. A `duplicate` is
+    answered with the recorded outcome, and the handler is not called. An event without an aggregate is `next`.
+
+    Twins wait for one another. Different events of one aggregate have to be applied one after the other.
+
+    Raises:
+        RuntimeError: the connection is in no transaction. Whatever the handler raises: then nothing is recorded.
+    """
+    play = _player(conn)
+    steps = _steps(consumer_id, event)
+    first = next(steps)
+    answer: Any = play(conn, first)
+    if inspect.isawaitable(answer):
+        return _aplayed(conn, play, steps, answer, handler)
+    return _played(conn, play, steps, answer, handler)
+
+
+def prune_applied(conn: Any, kept_seconds: float = KEPT_SECONDS, *, horizon_seconds: float = KEPT_SECONDS) -> Any:
+    """Forget what was applied longer ago than `kept_seconds`, in the transaction of `conn`.
+
+    Raises:
+        ValueError: that is below the horizon within which an event may come again.
+    """
+    if kept_seconds < horizon_seconds:
+        raise ValueError(
+            f"kept_seconds is {kept_seconds}, and an event may come again for {horizon_seconds}: it would be applied"
+            " twice. Keep it longer."
+        )
+    sqlite = type(conn).__module__.partition(".")[0] == "sqlite3"
+    return _player(conn)(conn, rows(_PRUNE_SQLITE if sqlite else _PRUNE, seconds=float(kept_seconds)))
+
+
+def order_of(last: int | None, revision: int | None) -> Order:
+    """What a revision is to a consumer that has applied `last` of the aggregate, or none."""
+    if revision is None or revision == (last or 0) + 1:
+        return "next"
+    return "stale" if revision <= (last or 0) else "gap"
+
+
+@dataclass(frozen=True, slots=True)
+class _Handle:
+    """It is the handler's turn."""
+
+    order: Order
+
+
+_Steps: TypeAlias = Generator[Any, Any, Applied]
+
+
+def _steps(consumer_id: str, event: Identified) -> _Steps:
+    """Plans to play, and between them the handler's turn."""
+    key = {"consumer_id": consumer_id, "event_id": event.event_id}
+    order, outcome = yield _claimed(key, event)
+    if order == "duplicate":
+        return Applied(order, outcome)
+    try:
+        outcome = yield _Handle(order)
+    except Exception:
+        yield rows(_FORGET, **key)  # whoever commits all the same has not applied it
+        raise
+    yield rows(_RECORD, **key, outcome=msgspec.json.encode(outcome).decode())
+    return Applied(order, outcome)
+
+
+def _claimed(key: dict[str, str], event: Identified) -> Plan[tuple[Order, Any]]:
+    of = {"aggregate_id": event.aggregate_id, "aggregate_revision": event.aggregate_revision}
+    if not (yield from rows(_CLAIM, **key, **of)):
+        outcome = yield from maybe(_KNOWN, _same, **key)
+        return "duplicate", None if outcome is None else msgspec.json.decode(outcome)
+    if event.aggregate_id is None:
+        return "next", None
+    last = yield from one(_LAST, _same, **key, aggregate_id=event.aggregate_id)
+    return order_of(last, event.aggregate_revision), None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _played(conn: Any, play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Any]) -> Applied:
+    try:
+        while True:
+            step = steps.send(answer)
+            if not isinstance(step, _Handle):
+                answer = play(conn, step)
+                continue
+            try:
+                answer = handler(step.order)
+            except Exception as error:  # noqa: BLE001 - it is raised again once the identity is gone
+                play(conn, steps.throw(error))
+                next(steps)
+    except StopIteration as end:
+        return end.value
+
+
+async def _aplayed(
+    conn: Any, play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Awaitable[Any]]
+) -> Applied:
+    got = await answer
+    try:
+        while True:
+            step = steps.send(got)
+            if not isinstance(step, _Handle):
+                got = await play(conn, step)
+                continue
+            try:
+                got = await handler(step.order)
+            except Exception as error:  # noqa: BLE001 - it is raised again once the identity is gone
+                await play(conn, steps.throw(error))
+                next(steps)
+    except StopIteration as end:
+        return end.value
+
+
+def _player(conn: Any) -> Callable[[Any, Plan[Any]], Any]:
+    if any(base.__module__.partition(".")[0] == "sqlite3" for base in type(conn).__mro__):
+        return _play_sqlite
+    return player_for(conn)
+
+
+def _play_sqlite(conn: Any, plan: Plan[Any]) -> Any:
+    if conn.isolation_level is None and not conn.in_transaction:
+        raise RuntimeError(OUTSIDE)
+
+    def ask(sql: Sql, items: Any) -> Any:
+        return conn.execute(_PLACE.sub(r"?\1", sql.numbered), sql.bind(items)).fetchall()
+
+    return run(plan, ask)
