@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -47,6 +48,18 @@ def test_the_same_question_again_is_the_same_approval(desk):
 def test_an_artifact_without_a_hash_is_not_asked_about(desk, hash):
     with pytest.raises(ValueError, match="64"):
         desk.request(asked(Artifact("plan", "1", hash)), by=AGENT)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, value) for name in ("expires_in_seconds", "usable_seconds") for value in (0, -1.0, math.nan, math.inf, 1e9)]
+    + [("approvers", "nobody"), ("approvers", ""), ("approvers", "entitlements:write"), ("quorum", 0)],
+)
+def test_what_nobody_could_decide_is_not_asked(desk, name, value):
+    """Every vote for it would fail: on a scope that is none, or on an end that no calendar has."""
+    with pytest.raises(ValueError, match=r"\.$"):
+        desk.ask(**{name: value})
+    assert desk.approvals(None, None, 9) == []
 
 
 def test_the_database_keeps_no_other_hash_either(desk):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from steadhold import access, events, fences
 from steadhold.approvals import moving, verdicts
-from steadhold.approvals.model import STATES, Approval, Artifact, Asked, By, Decision, State, hash_fault
+from steadhold.approvals.model import STATES, Approval, Artifact, Asked, By, Decision, State
 from steadhold.approvals.moving import SQL
 from steadhold.approvals.outcomes import (
     Moved,
@@ -35,9 +35,9 @@ def request(workspace: str, asked: Asked, *, by: By, fences_held: Sequence[Fence
     approval. Outcomes: `Moved` with the approval, `QuorumUnreachable`, `StaleFence`.
 
     Raises:
-        ValueError: the artifact has no hash that one can have, or the id is another approval's.
+        ValueError: nobody could decide about it (see `verdicts.fault`), or the id is another approval's.
     """
-    if fault := hash_fault(asked.artifact.hash):
+    if fault := verdicts.fault(asked):
         raise ValueError(fault)
     stale = yield from fences.require(workspace, fences_held)
     if stale is not None:

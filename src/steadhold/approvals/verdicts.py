@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from steadhold import access
-from steadhold.approvals.model import WHOEVER_ASKS, WHOEVER_VOTES, Approval, Artifact, Asked, By, Decision
+from steadhold.approvals.model import WHOEVER_ASKS, WHOEVER_VOTES, Approval, Artifact, Asked, By, Decision, hash_fault
 from steadhold.approvals.outcomes import (
     AlreadyUsed,
     AlreadyVoted,
@@ -21,6 +21,7 @@ from steadhold.approvals.outcomes import (
     Verdict,
     VoteRefusal,
 )
+from steadhold.kit.limits import DELAY_SECONDS_MAX
 
 
 def as_of_now(row: Approval) -> Approval:
@@ -45,6 +46,17 @@ def passed(row: Approval) -> tuple[Approval, str] | None:
     if row.state == "pending" and not row.warned and row.now >= row.warn_at:
         return replace(row, revision=row.raised(1), warned=True), "expiring"
     return None
+
+
+def fault(asked: Asked) -> str | None:
+    """Why nobody could decide about a question that is asked so, as a sentence; None when people can."""
+    if isinstance(asked.approvers, str) and (why := access.scope_fault(asked.approvers, "person")):
+        return why
+    if not all(0 < seconds <= DELAY_SECONDS_MAX for seconds in (asked.expires_in_seconds, asked.usable_seconds)):
+        return f"The seconds to decide, and those to use it, are above 0 and at most {DELAY_SECONDS_MAX}."
+    if asked.quorum < 1:
+        return "At least one has to approve."
+    return hash_fault(asked.artifact.hash)
 
 
 def unreachable(asked: Asked, by: By) -> QuorumUnreachable | None:
