@@ -37,6 +37,9 @@ def deploy(
 
 def main() -> int:
     """Deploy the version that the command line names."""
+    if len(sys.argv) != 2:
+        print("Say which version: python deploy.py v42")
+        return 2
     try:
         with Client() as client:
             fence = deploy(client, sys.argv[1], wait_seconds=60)

@@ -4,6 +4,8 @@
     steadhold approvals approve ID --file build.tar
     python release.py finish build.tar --version 1.4
 
+Who decides has another key than who asks.
+
 What `finish` comes to is one commit: use the approval, put the new state, finish the job, if the lock is still held.
 All of it happens, or none: whatever crashes, whoever came first, and whatever the file holds by now.
 """

@@ -14,7 +14,7 @@ from typing import Final
 from reporting import TYPE
 
 from steadhold import Client
-from steadhold.sdk.errors import NotFound
+from steadhold.sdk.errors import NotFound, Problem
 from steadhold.sdk.schedules import Backfill, PreviewItem, Run, Schedule
 
 ID: Final = "nightly-report"
@@ -67,7 +67,10 @@ def main() -> None:
     parser.add_argument("--under", default="reports/nightly", help="where reports are stored, a night each")
     said = parser.parse_args()
     with Client() as client:
-        schedule = make(client, said.time_zone, said.under, said.at_most)
+        try:
+            schedule = make(client, said.time_zone, said.under, said.at_most)
+        except Problem as refused:
+            raise SystemExit(str(refused)) from None
         print(f"{ID}, revision {schedule.revision}, runs at")
         for item in client.schedules.preview(ID, count=3).items:
             print(f"  {coming(item)}")
