@@ -24,6 +24,8 @@ held again 2
 order.paid {'amount': 12} 1
 coalesce 02:30
 manual waiting accepted
+2 ['order.placed', 'order.paid']
+[{'total': '9.50'}]
 5 accepted
 it is at 5
 """

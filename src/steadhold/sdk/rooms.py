@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from steadhold.sdk.access import AuditRoom, EntitlementsRoom, KeysRoom, WorkspacesRoom
 from steadhold.sdk.approvals import ApprovalsRoom
 from steadhold.sdk.commits import CommitsRoom
+from steadhold.sdk.events import AggregatesRoom, EventsRoom, PublicationsRoom, SubscriptionsRoom
 from steadhold.sdk.grammar import Mode, Script, Stream
 from steadhold.sdk.inboxes import InboxesRoom
 from steadhold.sdk.jobs import JobsRoom
@@ -14,6 +15,7 @@ from steadhold.sdk.locks import LocksRoom
 from steadhold.sdk.operations import OperationsRoom
 from steadhold.sdk.schedules import SchedulesRoom
 from steadhold.sdk.state import StateRoom
+from steadhold.sdk.webhooks import WebhooksRoom
 
 if TYPE_CHECKING:
     from steadhold.sdk.commits_noted import Commit
@@ -30,6 +32,11 @@ class Rooms(Generic[Mode]):
         self.commits: CommitsRoom[Mode] = CommitsRoom(self)
         self.locks: LocksRoom[Mode] = LocksRoom(self)
         self.inboxes: InboxesRoom[Mode] = InboxesRoom(self)
+        self.aggregates: AggregatesRoom[Mode] = AggregatesRoom(self)
+        self.events: EventsRoom[Mode] = EventsRoom(self)
+        self.subscriptions: SubscriptionsRoom[Mode] = SubscriptionsRoom(self)
+        self.publications: PublicationsRoom[Mode] = PublicationsRoom(self)
+        self.webhooks: WebhooksRoom[Mode] = WebhooksRoom(self)
         self.operations: OperationsRoom[Mode] = OperationsRoom(self)
         self.keys: KeysRoom[Mode] = KeysRoom(self)
         self.workspaces: WorkspacesRoom[Mode] = WorkspacesRoom(self)
