@@ -142,6 +142,14 @@ async def test_a_false_condition(house, which):
     assert await revision(house, "one") is None
 
 
+@pytest.mark.parametrize("op", ["state.put", "state.delete"])
+async def test_a_condition_is_asked_for_in_the_words_of_a_commit(house, op):
+    item = {"op": op, "name": "a"} | ({"value": 1} if op == "state.put" else {})
+    got = await house.commit(apply=[item])
+    assert got.json["code"] == "condition_required"
+    assert got.json["detail"].startswith('Say "if_match" with the revision')
+
+
 async def test_an_approval_of_another_artifact(house):
     """Approved is exactly one version with one hash; another is neither verified nor used."""
     approval = await house.approved(**ARTIFACT)

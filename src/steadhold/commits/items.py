@@ -25,6 +25,9 @@ from steadhold.web.router import FITS, PARAM
 T = TypeVar("T")
 Revision = Annotated[int, Meta(ge=1, le=2**62)]
 CONDITIONS: Final = ("if_match", "if_none_match")
+CONDITION: Final = (
+    'Say "if_match" with the revision that you have read, or "if_none_match": "*" where nothing is to be there.'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ def placed(said: Problem, part: Part, index: int) -> Problem:
     extras = {**said.extras, "list": part, "index": index}
     if "pointer" in extras:
         extras["pointer"] = f"/{part}/{index}{extras['pointer']}"
+    if said.code == "condition_required" and "If-" in said.detail:
+        return replace(said, extras=extras, detail=CONDITION)  # an item has members where its route has fields
     return replace(said, extras=extras)
 
 
