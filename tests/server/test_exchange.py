@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from steadhold.kit import limits
 from steadhold.server.protocol import end_slow
@@ -155,6 +156,19 @@ async def test_an_application_that_fails_is_answered_for_and_nothing_of_it_shown
     answer = await site.say(b"GET " + address + b" HTTP/1.1\r\n" + HOST + b"\r\n")
     assert answer.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
     assert answer.endswith(b"\r\n\r\nInternal Server Error")
+
+
+async def test_an_answer_to_a_client_that_is_just_leaving_is_no_fault(site):
+    _, writer = await site.connect()
+    writer.write(b"GET /gated HTTP/1.1\r\n" + HOST + b"\r\n")
+    await until(lambda: site.app.seen)
+    (connection,) = site.connections
+    with capture_logs() as logs:
+        site.app.gate.set()
+        connection.transport.close()
+        await until(lambda: not site.connections and not site.server.server_state.tasks)
+    assert logs == []
+    writer.close()
 
 
 async def test_a_stop_waits_for_who_is_not_done_after_the_answer(site):

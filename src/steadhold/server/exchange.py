@@ -78,7 +78,7 @@ class Exchange:
             log.exception("unforeseen")
             await self._fail()
         else:
-            if not self.complete and not self.gone:
+            if not self.complete and not self._left_alone():
                 log.error("left without a whole answer", path=self.raw_path.decode("latin-1"))
                 await self._fail()
 
@@ -216,7 +216,10 @@ class Exchange:
     async def _may_send(self) -> bool:
         if self.carrier.full is not None:
             await self.carrier.full.wait()
-        return not self.gone and not self.carrier.transport.is_closing()
+        return not self._left_alone()
+
+    def _left_alone(self) -> bool:
+        return self.gone or self.carrier.transport.is_closing()
 
     def _finish(self) -> None:
         self.complete = True
