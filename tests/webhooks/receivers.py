@@ -58,10 +58,11 @@ async def cut(writer):
 def drips(head):
     async def answer(writer):
         writer.write(head)
-        while not writer.is_closing():
+        closed = asyncio.ensure_future(writer.wait_closed())
+        while not closed.done():
             writer.write(b"x")
             await writer.drain()
-            await asyncio.sleep(0.01)
+            await asyncio.wait({closed}, timeout=0.01)
 
     return answer
 

@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 import pytest
-from tests.webhooks.house import BY, event, fan_out
-from tests.webhooks.receivers import never, receiving, says
 
 from steadhold.db.pool import Pool
 from steadhold.kit.ids import new_secret
@@ -18,6 +16,8 @@ from steadhold.webhooks import guard, heading, plans, replaying, sign
 from steadhold.webhooks.dispatch import Dispatcher
 from steadhold.webhooks.model import Spec
 from steadhold.webhooks.seal import Sealing
+from tests.webhooks.house import BY, event, fan_out
+from tests.webhooks.receivers import never, receiving, says
 
 pytestmark = pytest.mark.database
 
@@ -117,14 +117,14 @@ async def test_two_dispatchers_send_each_delivery_once(site):
 
 
 async def test_an_endpoint_that_never_answers_holds_up_no_other(site):
-    async with receiving(never) as slow, receiving(says(200)) as quick:
-        async with sending(site.dispatcher(sends_max=8)) as dispatcher:
-            await site.endpoint(slow.url, concurrency=64)
-            await site.endpoint(quick.url)
-            await site.happen(*(event(revision=n) for n in range(1, 31)))
-            await dispatcher.tick()
-            await slow.some(1)
-            await quick.some(30)
+    few = site.dispatcher(sends_max=8)
+    async with receiving(never) as slow, receiving(says(200)) as quick, sending(few) as dispatcher:
+        await site.endpoint(slow.url, concurrency=64)
+        await site.endpoint(quick.url)
+        await site.happen(*(event(revision=n) for n in range(1, 31)))
+        await dispatcher.tick()
+        await slow.some(1)
+        await quick.some(30)
     assert 1 <= len(slow.seen) <= 8
 
 

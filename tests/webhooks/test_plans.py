@@ -11,8 +11,8 @@ import pytest
 from steadhold import access, events
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.webhooks import delivering, plans, replaying
-from steadhold.webhooks.model import Cancelled, Placed
-from steadhold.webhooks.outcomes import Disabled, Ended, EndpointsFull, Pruned, SecretsFull
+from steadhold.webhooks.model import Placed
+from steadhold.webhooks.outcomes import Disabled, EndpointsFull, SecretsFull
 from tests.webhooks.house import BY, URL, Sender, create, event, fan_out, listed, states
 
 pytestmark = pytest.mark.database
@@ -273,88 +273,3 @@ def test_a_blocked_one_that_is_cancelled_lets_the_next_go(conn, workspace):
     sender.send("refused")
     assert replaying.cancel(conn, workspace, listed(conn, workspace, made)[0].id).unknown is False
     assert [(s.event_id, s.skipped) for s in sender.send()] == [("order:1@2", 1)]
-
-
-def test_a_replay_is_a_delivery_of_its_own_with_the_same_event(conn, workspace):
-    made = create(conn, workspace)
-    fan_out(conn, workspace, [event()])
-    sender = Sender(conn, workspace, made)
-    (first,) = sender.send()
-    placed = replaying.replay(conn, workspace, first.delivery, str(uuid.uuid4()))
-    (second,) = sender.send()
-    assert second.delivery == placed.id != first.delivery
-    assert (second.event_id, second.body, second.kind) == (first.event_id, first.body, 1)
-
-
-@pytest.mark.parametrize("state, unknown", [("unknown", True), ("refused", False)])
-def test_cancelling_says_whether_it_may_have_arrived(conn, workspace, state, unknown):
-    made = create(conn, workspace)
-    fan_out(conn, workspace, [event()])
-    (sent,) = Sender(conn, workspace, made).send(state)
-    cancelled = replaying.cancel(conn, workspace, sent.delivery)
-    assert isinstance(cancelled, Cancelled)
-    assert (cancelled.delivery.state, cancelled.unknown) == ("cancelled", unknown)
-    assert replaying.cancel(conn, workspace, sent.delivery) == cancelled
-
-
-def test_cancelling_what_has_begun_is_unknown_and_its_answer_is_still_written_down(conn, workspace):
-    made = create(conn, workspace)
-    fan_out(conn, workspace, [event()])
-    sender = Sender(conn, workspace, made)
-    begun = sender.begin().sendings
-    assert replaying.cancel(conn, workspace, begun[0].delivery).unknown is True
-    assert delivering.still(conn, workspace, made.id, sender.fence, URL) == set()
-    assert sender.settle(begun) == 1
-    found = replaying.delivery(conn, workspace, begun[0].delivery)
-    assert (found.delivery.state, found.attempts[0].state) == ("cancelled", "delivered")
-
-
-def test_what_has_ended_is_not_cancelled(conn, workspace):
-    made = create(conn, workspace)
-    fan_out(conn, workspace, [event()])
-    (sent,) = Sender(conn, workspace, made).send()
-    assert replaying.cancel(conn, workspace, sent.delivery) == Ended("delivered")
-
-
-def test_a_ping_goes_to_a_disabled_endpoint_once(conn, workspace):
-    made = create(conn, workspace, enabled=False)
-    id = str(uuid.uuid4())
-    replaying.ping(conn, workspace, made.id, id, replaying.ping_body(id, made.id, "webhook.ping"), "webhook.ping")
-    sender = Sender(conn, workspace, made)
-    (sent,) = sender.begin().sendings
-    assert (sent.delivery, sent.kind) == (id, 2)
-    assert delivering.still(conn, workspace, made.id, sender.fence, URL) == {(id, 1)}
-    sender.settle([sent], "refused")
-    assert states(conn, workspace, made) == ["exhausted"]
-
-
-def test_what_failed_is_replayed_and_nothing_else(conn, workspace):
-    made = create(conn, workspace, retry_seconds=(0.0,))
-    fan_out(conn, workspace, [event(revision=1)])
-    sender = Sender(conn, workspace, made)
-    sender.send("refused")
-    fan_out(conn, workspace, [event(revision=2)])
-    sender.send()
-    since = made.made_at - timedelta(seconds=1)
-    begun = replaying.replay_many(conn, workspace, made.id, str(uuid.uuid4()), since, "failed")
-    assert replaying.replay_on(conn, workspace, 10) == 2
-    done = replaying.look_replay(conn, workspace, begun.id)
-    assert (done.state, done.looked, done.made) == ("done", 2, 1)
-    assert [s.event_id for s in sender.send()] == ["order:1@1"]
-
-
-def test_a_replay_reaches_as_far_as_deliveries_are_kept(conn, workspace, clock):
-    made = create(conn, workspace)
-    since = made.made_at - timedelta(days=31)
-    pruned = replaying.replay_many(conn, workspace, made.id, str(uuid.uuid4()), since, "all")
-    assert isinstance(pruned, Pruned)
-    assert pruned.first_retained is not None
-
-
-def test_what_is_past_its_window_goes_unless_it_is_pending(conn, workspace, clock):
-    made = create(conn, workspace)
-    fan_out(conn, workspace, [event(revision=1), event(revision=2)])
-    Sender(conn, workspace, made).send(limit=1)
-    clock.move(31 * 86_400)
-    assert replaying.purge(conn, workspace, 10) == 2
-    assert states(conn, workspace, made) == ["pending"]

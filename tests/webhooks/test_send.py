@@ -6,12 +6,12 @@ import tracemalloc
 from datetime import UTC, datetime
 
 import pytest
-from tests.webhooks.receivers import cut, drips, never, receiving, says, sends
 
 from steadhold.sdk.webhook import Webhook
 from steadhold.webhooks import guard, heading, sign
 from steadhold.webhooks.model import Sending
 from steadhold.webhooks.send import Sender
+from tests.webhooks.receivers import cut, drips, never, receiving, says, sends
 
 LOOPBACK = guard.read_rules(("http://127.0.0.0/8:*",))
 SECRET = sign.secret_text(bytes(range(32)))

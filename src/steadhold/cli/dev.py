@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 DEFAULT_PORT: Final = 8750
 KEY_FILE: Final = "api_key"
+SEALING_FILE: Final = "sealing_key"
+LOOPS_BACK: Final = ("http://127.0.0.0/8:*", "http://[::1]:*")
+"""Where webhooks of a development server may lead too."""
 
 
 @click.command()
@@ -97,7 +100,13 @@ def _run(settings: Settings, *, plain: bool) -> None:
         Embedded(settings.data_dir, pg_bin=settings.pg_bin or None, on=log.warning) as postgres,
     ):
         key = asyncio.run(prepared(postgres.dsn))
-        at = msgspec.structs.replace(settings, database_url=postgres.dsn, migrate=False)
+        at = msgspec.structs.replace(
+            settings,
+            database_url=postgres.dsn,
+            migrate=False,
+            sealing_key=settings.sealing_key or dev_key.sealing(Path(settings.data_dir) / SEALING_FILE),
+            webhooks_allow=(*settings.webhooks_allow, *LOOPS_BACK),
+        )
         run(at, functools.partial(_ready, key, settings.data_dir, postgres.dsn, plain))
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from steadhold.kit import limits
 from steadhold.kit.duty import Duty
-from steadhold.server import rooms
+from steadhold.server import outward, rooms
 from steadhold.server.capabilities import VERSION
 from steadhold.server.engine import Engine, running
 from steadhold.server.exchange import Exchange
@@ -43,7 +43,7 @@ class App:
     ) -> None:
         self.settings = settings
         self.engine: Engine | None = None
-        self._routes = tuple(rooms.routes(settings.retention) if routes is None else routes)
+        self._routes = tuple(rooms.routes(settings.retention, outward.handed(settings)) if routes is None else routes)
         self._duties = duties
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()

@@ -23,6 +23,7 @@ class Order:
 ORDERS: Final = (
     Order("receipts_seconds", ("client_retries_seconds",), "a retry must find the receipt of the first try"),
     Order("jobs_seconds", ("receipts_seconds",), "a receipt must name no job that is gone"),
+    Order("deliveries_seconds", ("receipts_seconds",), "a receipt must name no delivery that is gone"),
     Order("schedule_runs_seconds", ("jobs_seconds",), "a job must not outlive the run that it is of"),
 )
 

@@ -23,6 +23,7 @@ WINDOWS: Final = {
     "operations": "receipts_seconds",
     "schedules": "schedule_runs_seconds",
     "state": "tombstones_seconds",
+    "webhooks": "deliveries_seconds",
 }
 """The retention window that a room's own duties keep, and that its doors tell."""
 
@@ -38,22 +39,28 @@ def with_doors() -> tuple[str, ...]:
     return tuple(module.__name__.split(".")[1] for module in _modules("routes"))
 
 
-def routes(retention: Retention | None = None) -> tuple[Route, ...]:
-    """The doors of all rooms, under these windows (None: the usual ones)."""
-    return tuple(_windowed("routes", "routes", retention or Retention()))
+def routes(
+    retention: Retention | None = None, handed: Mapping[str, Mapping[str, Any]] | None = None
+) -> tuple[Route, ...]:
+    """The doors of all rooms, under these windows (None: the usual ones), each with what it is handed beside."""
+    return tuple(_windowed("routes", "routes", retention or Retention(), handed or {}))
 
 
 def duties(retention: Retention) -> tuple[Duty, ...]:
     """What all rooms want done in the background, under these windows."""
-    return tuple(_windowed("loops", "duties", retention))
+    return tuple(_windowed("loops", "duties", retention, {}))
 
 
-def _windowed(file: str, name: str, retention: Retention) -> Iterator[Any]:
+def _windowed(file: str, name: str, retention: Retention, handed: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
     """What rooms list in a file: by a function of its window where that matters, by a tuple in capitals elsewhere."""
     for module in _modules(file):
-        window = WINDOWS.get(module.__name__.split(".")[1])
+        room = module.__name__.split(".")[1]
+        window = WINDOWS.get(room)
         make = getattr(module, name, None) if window else None
-        yield from getattr(module, name.upper()) if make is None else make(float(getattr(retention, window or "")))
+        if make is None:
+            yield from getattr(module, name.upper())
+        else:
+            yield from make(float(getattr(retention, window or "")), **handed.get(room, {}))
 
 
 def guides() -> dict[str, str]:

@@ -23,6 +23,9 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     tombstones_seconds: Annotated[Days, Meta(description="Tombstones of state.")] = 30 * DAY
     jobs_seconds: Annotated[Days, Meta(description="Finished jobs with their checkpoints.")] = 30 * DAY
     schedule_runs_seconds: Annotated[Days, Meta(description="Runs of schedules.")] = 90 * DAY
+    deliveries_seconds: Annotated[Days, Meta(description="Deliveries of webhooks, with attempts and bodies.")] = (
+        30 * DAY
+    )
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,6 +64,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     )
     background: Annotated[bool, Meta(description="Run sweeps, wake-ups and retention in this process.")] = True
     migrate: Annotated[bool, Meta(description="Bring the schema up to date when the server starts.")] = False
+    sealing_key: Annotated[
+        str,
+        Meta(
+            description="Key in base64 that seals secrets at rest; of several, the first seals and all open.",
+            extra=SECRET,
+        ),
+    ] = ""
+    webhooks_allow: Annotated[
+        tuple[str, ...],
+        Meta(description="Where webhooks may lead beside public addresses by https on port 443."),
+    ] = ()
     log_format: Annotated[str, Meta(pattern="^(json|text)$", description="Form of the log lines.")] = "json"
     retention: Retention = Retention()
 

@@ -53,7 +53,21 @@ def load(
             raise SettingError(f"{found[name].origin}: there is no setting {name!r}.{_nearest(name)}")
     settings = _built(found)
     retention.check(settings.retention)
+    _outward(settings)
     return Loaded(settings, {name: found[name].origin if name in found else "default" for name in _NAMES})
+
+
+def _outward(settings: Settings) -> None:
+    """Refuse a sealing key, or an entry of the list of places, that cannot be read."""
+    from steadhold.webhooks import guard, seal
+
+    try:
+        seal.read_keys(settings.sealing_key)
+        guard.read_rules(settings.webhooks_allow)
+    except seal.KeyFault as error:
+        raise SettingError(f"sealing_key: {error}") from None
+    except guard.EntryFault as error:
+        raise SettingError(f"webhooks_allow: {error}") from None
 
 
 def shown(loaded: Loaded) -> list[tuple[str, Any, str]]:

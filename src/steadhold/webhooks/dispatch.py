@@ -195,15 +195,21 @@ class _Lane:
         return self.sender
 
     async def _attempt(self, sender: Sender, sending: Sending, fields: Mapping[str, str], look: _Look) -> None:
-        self._told(await sender.send(sending, fields, lambda: look.still(sending)))
+        try:
+            self._told(await sender.send(sending, fields, lambda: look.still(sending)))
+        except asyncio.CancelledError:
+            self._told(Result(sending.delivery, sending.n, "unknown", why="its sender stopped"))
+            raise
 
     def _told(self, *results: Result) -> None:
         self.results.extend(results)
         self.ended.set()
 
     async def _leave(self) -> None:
-        for task in self.under_way:
+        under_way = list(self.under_way)
+        for task in under_way:
             task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
         if self.sender is not None:
             await self.sender.__aexit__(None, None, None)
         await self._settle()
