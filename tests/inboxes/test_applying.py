@@ -104,6 +104,7 @@ def test_sqlite(file):
     with file:
         assert apply_once(file, "billing", Event(), handler) == Applied("duplicate", "done")
         assert apply_once(file, "shipping", Event(), handler) == Applied("next", "done")
+    assert handler.told == ["next"] * 3  # with the one that was rolled back
     file.execute("update steadhold_applied set applied_at = datetime('now', '-40 days') where consumer_id = 'billing'")
     prune_applied(file)
     assert file.execute("select consumer_id from steadhold_applied").fetchall() == [("shipping",)]

@@ -55,9 +55,8 @@ def test_the_program_in_a_transaction_runs(committed, workspace, dsn):
 def test_the_program_that_applies_once_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with contextlib.closing(sqlite3.connect("shop.db")) as shop, shop:
-        shop.executescript(
-            TABLES["sqlite"] + "create table orders (id, paid); insert into orders values ('order:7', 0)"
-        )
+        shop.executescript(TABLES["sqlite"])
+        shop.executescript("create table orders (id, paid); insert into orders values ('order:7', 0)")
     program = re.search(r"```python\n(.*?)```", section("Applying once"), re.DOTALL)[1]
     acked = []
     names = {
