@@ -15,6 +15,7 @@ from steadhold.fences.model import (
     Wanted,
 )
 from steadhold.fences.plans import (
+    begun,
     drop,
     end,
     first,
@@ -42,6 +43,7 @@ __all__ = [
     "Renewal",
     "Renewed",
     "Wanted",
+    "begun",
     "drop",
     "end",
     "first",

@@ -45,7 +45,9 @@ def grant(workspace: str, wanted: Sequence[Wanted]) -> Plan[list[Granted | Held 
         taken = yield from each(SQL.grant, [_asked(workspace, wanted[n]) for n in open_])
         for n, hand in zip(open_, taken, strict=True):
             if hand:
-                answers[n] = yield from _begun(workspace, wanted[n].subject, *hand[0])
+                fence, until, length_seconds, lag_seconds = hand[0]
+                until = yield from begun(workspace, wanted[n].subject, fence, until, lag_seconds)
+                answers[n] = Granted(wanted[n].subject, fence, until, length_seconds)
         missed = [n for n in open_ if n not in answers]
         found = yield from each(SQL.look, [{"workspace": workspace, "subject": wanted[n].subject} for n in missed])
         for n, hand in zip(missed, found, strict=True):
@@ -77,12 +79,11 @@ def _asked(workspace: str, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _begun(
-    workspace: str, subject: str, fence: int, until: datetime, length_seconds: float, lag_seconds: float
-) -> Plan[Granted]:
+def begun(workspace: str, subject: str, fence: int, until: datetime, lag_seconds: float) -> Plan[datetime]:
+    """Answer when a grant ends that this transaction just made: anew, where its row was long in coming."""
     if lag_seconds > LAG_SECONDS_MAX:
         until = yield from one(SQL.restart, _same, workspace=workspace, subject=subject, fence=fence)
-    return Granted(subject, fence, until, length_seconds)
+    return until
 
 
 def _same(until: datetime) -> datetime:

@@ -39,9 +39,6 @@ SQL = load(__file__)
 
 Entry = tuple[str, int, Happened]
 
-LAG_SECONDS_MAX: Final = 0.05
-"""A grant that waited longer than this for its row begins anew, so that its holder has its whole length."""
-
 HEARD_SECONDS_MIN: Final = LOCK_SILENCE_SECONDS_MAX * 0.65
 """A ticket that is good for longer than this need not be written again: requests look again within 0.8 s."""
 
@@ -99,10 +96,10 @@ def _tried(name: str, asked: dict[str, Any], happened: list[Entry]) -> Plan[tupl
 
 def _begun(workspace: str, granted: Granted, seen: Seen) -> Plan[Granted]:
     """Have the holder's whole length begin once the row is its own, also where the row had to be waited for."""
-    if (seen.lag_seconds or 0.0) <= LAG_SECONDS_MAX:
+    lag_seconds = seen.lag_seconds or 0.0
+    until = yield from fences.begun(workspace, subject_of(granted.name), granted.fence, granted.until, lag_seconds)
+    if until == granted.until:
         return granted
-    ref = {"workspace": workspace, "subject": subject_of(granted.name), "fence": granted.fence}
-    until = yield from one(SQL.restart, _same, **ref)
     began = until - timedelta(seconds=granted.ttl_seconds)
     return replace(granted, until=until, waited_seconds=(began - (seen.asked_at or began)).total_seconds())
 
@@ -111,10 +108,6 @@ def _answered(workspace: str, granted: Granted, operation_id: str, request: str)
     ticket = {"operation": operation_id, "subject": subject_of(granted.name), "request": request}
     answered = yield from rows(SQL.answer, workspace=workspace, **ticket)
     return granted if answered else LockLost(granted.name)
-
-
-def _same(until: datetime) -> datetime:
-    return until
 
 
 def _stand(workspace: str, held: Held, seen: Seen, operation_id: str, request: str) -> Plan[Queued]:

@@ -69,17 +69,6 @@ select j.n, f.n is not null and t.subject is not null, coalesce(t.fence, j.fence
   coalesce(coalesce(t.operation, j.last) = j.operation, false), j.used, j.behind, j.asked_at, j.live_until, steadhold.clock()
 from judged j left join taken t on t.subject = j.subject left join fit f on f.n = j.n
 
--- name: restart
--- rank: grants by subject
--- Lets a grant that this transaction just made begin now: a new row may have waited for the index.
-update steadhold.grants g set
-  until = steadhold.clock() + make_interval(secs => g.length_seconds),
-  check_at = steadhold.clock() + make_interval(secs => g.length_seconds)
-from unnest(:subject::text[], :fence::bigint[]) with ordinality as i(subject, fence, n)
-where g.workspace = :workspace::text and g.subject = any(:subject::text[])
-  and g.subject = i.subject and g.fence = i.fence
-returning i.n, g.until
-
 -- name: expire
 -- rank: grants by subject
 -- Writes down that the clock has ended grants: once each, on the clock once the row is ours. No sweep looks at a row
