@@ -70,3 +70,8 @@ def test_retry_after_is_a_number_of_seconds(text, seconds):
 def test_errors_cross_processes(error):
     back = pickle.loads(pickle.dumps(error))
     assert (type(back), str(back)) == (type(error), str(error))
+
+
+def test_a_problem_is_one_line_with_all_that_it_says():
+    made = errors.problem_of(answered("artifact_mismatch", artifact={"hash": "h", "at": {"n": 7}}, list=""))
+    assert str(made) == "409 artifact_mismatch: Because. (artifact.hash='h', artifact.at.n=7)"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import click
 
@@ -116,18 +115,11 @@ def _of_sdk(error: Exception) -> Said | None:
 
 
 def _problem(error: Any) -> Said:
-    extras = "".join(f", {name}={value}" for name, value in _flat(error.extras) if value != "")
+    from steadhold.sdk.extras import flat
+
+    extras = "".join(f", {name}={value}" for name, value in flat(error.extras))
     code = _BY_STATUS.get(error.status, ERROR)
     return Said(f"{error.detail or error.title} [{error.code}{extras}]", code, next=_next(error))
-
-
-def _flat(extras: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Extras with their members, as in `artifact.hash`."""
-    for name, value in extras.items():
-        if isinstance(value, Mapping):
-            yield from _flat(cast("Mapping[str, Any]", value), f"{above}{name}.")
-        else:
-            yield f"{above}{name}", value
 
 
 def _next(error: Any) -> str:

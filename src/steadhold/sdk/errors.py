@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from steadhold.sdk.extras import flat
 from steadhold.sdk.grammar import Got
 
 
@@ -76,7 +77,7 @@ class Problem(SteadholdError):
         self.operation_id, self.retry_after = said.operation_id, said.retry_after
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in self.extras.items())
+        told = ", ".join(f"{name}={value!r}" for name, value in flat(self.extras))
         return f"{self.status} {self.code}: {self.detail or self.title}" + (f" ({told})" if told else "")
 
     def _whole(self, name: str) -> int | None:
