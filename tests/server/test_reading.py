@@ -75,6 +75,16 @@ async def test_a_request_that_offers_another_protocol_keeps_its_body_and_what_fo
     assert b"upgrade" not in fields
 
 
+@pytest.mark.parametrize("host", [b"", b"here:80", b"[::1]:80", b"[fe80::1%25eth0]", b"a_b.c", b"127.0.0.1"])
+async def test_space_around_a_value_is_no_part_of_it(site, host):
+    head = b"POST /body HTTP/1.1\r\nHost: \t" + host + b" \t\r\nX-A:  a b  \r\nX-B: \t \r\n"
+    chunked = b"Transfer-Encoding:  chunked \r\nConnection: close \r\n\r\n1\r\nx\r\n0\r\n\r\n"
+    assert (await site.say(head + chunked)).startswith(b"HTTP/1.1 200 OK")
+    fields = dict(site.app.seen[0]["headers"])
+    assert (fields[b"host"], fields[b"x-a"], fields[b"x-b"]) == (host, b"a b", b"")
+    assert site.app.received[0]["body"] == b"x"
+
+
 ENDLESS = {
     "a field": b"GET / HTTP/1.1\r\n" + HOST + b"X-A: ",
     "the name of a field": b"GET / HTTP/1.1\r\n" + HOST,
