@@ -144,3 +144,13 @@ async def test_with_a_server_awaited(site, key):  # noqa: F811 - fixtures
         await client.schedules.put("a", "t", every_seconds=3_600)
         assert [found.id async for found in client.schedules.list()] == ["a"]
         assert (await client.schedules.trigger("a")).outcome == "waiting"
+
+
+def test_a_name_that_can_be_none_is_not_asked_about(server, client):
+    with pytest.raises(ValueError, match=r"'a/b' is no Id\. An id holds letters, digits and"):
+        client.schedules.put("a/b", "t", every_seconds=60)
+    with pytest.raises(ValueError, match="'a b' is no Id"):
+        client.locks.acquire("a b")
+    with pytest.raises(ValueError, match="at least one character"), client.locks.hold(""):
+        pass
+    assert not server.requests

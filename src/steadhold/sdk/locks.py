@@ -15,7 +15,7 @@ from steadhold.sdk.errors import LockHeld, LockLost
 from steadhold.sdk.grammar import Async, Give, Got, Mode, Pause, Room, Script, Send, Stream, Sync, flow, verb
 from steadhold.sdk.locks_holding import AsyncHolding, Holding
 from steadhold.sdk.locks_shapes import CLOCK, Grant, LockState, Renewed
-from steadhold.sdk.words import WAIT_SECONDS, at, change, pages, read
+from steadhold.sdk.words import WAIT_SECONDS, an_id, at, change, pages, read
 
 _NO_ID: Final = re.compile(r"[^A-Za-z0-9._~:@-]")
 HURRY_SECONDS: Final = 0.5
@@ -44,7 +44,7 @@ class LocksRoom(Room[Mode]):
         Under an `operation_id` it is taken once: asked again, the same grant while it is held, `LockLost` afterwards.
 
         Raises:
-            LockHeld: somebody else has it. LockLost, OutcomeUnknown.
+            LockHeld: somebody else has it. LockLost, OutcomeUnknown. ValueError: `name` is no Id.
         """
         asked = CLOCK()
         got = yield _asked(name, owner or somebody(), ttl, wait_seconds, operation_id or ids.new_id())
@@ -183,7 +183,7 @@ def _asked(name: str, owner: str, ttl: float, wait_seconds: float, key: str) -> 
     body: dict[str, Any] = {"owner": owner, "ttl_seconds": ttl}
     if wait_seconds > 0:
         body["wait_seconds"] = wait_seconds
-    target = at("locks", name, "acquire")
+    target = at("locks", an_id(name), "acquire")
     return change("POST", target, body, operation_id=key, identity="own", wait_seconds=wait_seconds)
 
 

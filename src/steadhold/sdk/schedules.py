@@ -13,7 +13,20 @@ from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.grammar import Mode, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.schedule_shapes import Backfill, Covered, Preview, PreviewItem, Run, Schedule, Window
-from steadhold.sdk.words import UNSET, Unset, at, change, if_match, instant, members, pages, put_if, raw_json, read
+from steadhold.sdk.words import (
+    UNSET,
+    Unset,
+    an_id,
+    at,
+    change,
+    if_match,
+    instant,
+    members,
+    pages,
+    put_if,
+    raw_json,
+    read,
+)
 
 __all__ = ["Backfill", "Covered", "Preview", "PreviewItem", "Run", "Schedule", "SchedulesRoom", "Window"]
 
@@ -65,7 +78,7 @@ class SchedulesRoom(Room[Mode]):
 
         Raises:
             RevisionConflict: it has another revision, or (creating) there is one. StaleFence, OutcomeUnknown.
-            Problem: `bad_cron`, `bad_time_zone`, `bad_schedule`, `never_due`.
+            Problem: `bad_cron`, `bad_time_zone`, `bad_schedule`, `never_due`. ValueError: `id` is no Id.
         """
         dst = members(gap=gap, fold=fold)
         late = members(policy=missed, window_seconds=window_seconds, max_runs=max_runs)
@@ -240,7 +253,7 @@ def _put(
     fences: Sequence[FenceRef],
     operation_id: str | None,
 ) -> Script[Schedule]:
-    target = at("schedules", id)
+    target = at("schedules", an_id(id))
     got = yield change("PUT", target, spec, operation_id=operation_id, fences=fences, headers=put_if(if_revision))
     return read(got, Schedule)
 

@@ -35,6 +35,17 @@ class Unset:
 UNSET: Final = Unset()
 
 
+def an_id(name: str) -> str:
+    """The name of what is made, if it can be one.
+
+    Raises:
+        ValueError: it is no Id. A server could only say that no address is like this.
+    """
+    if fault := ids.id_fault(name):
+        raise ValueError(f"{name!r} is no Id. {fault}")
+    return name
+
+
 def at(*segments: str, path: str | None = None, **query: str | float | datetime | None) -> str:
     """A target under /v1: segments are ids, `path` keeps its slashes, parameters that are None are left out."""
     parts = [quote(segment, safe=":~@") for segment in segments]
