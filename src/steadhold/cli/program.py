@@ -27,6 +27,9 @@ SECTIONS: Final = {
         "events": ("steadhold.cli.events:events", "Changes and their events in one transaction."),
         "subscriptions": ("steadhold.cli.events:subscriptions", "Which events go where."),
         "publications": ("steadhold.cli.events:publications", "What is on its way, and what does not get on."),
+        "webhooks": ("steadhold.cli.webhooks:webhooks", "Events sent to an address."),
+        "resend": ("steadhold.cli.webhooks:resend", "Send the event of a delivery again."),
+        "trigger": ("steadhold.cli.webhooks:trigger", "Send a test event to webhooks."),
         "operations": ("steadhold.cli.operations:operations", "What became of a change whose answer was lost."),
     },
     "Administer": {
