@@ -129,6 +129,11 @@ def test_with_a_server(site, key):  # noqa: F811 - fixtures
         made = client.schedules.put("s", "t", {"n": 1}, cron="0 2 * * *", time_zone="Europe/Berlin")
         assert client.schedules.put_spec("s", made.spec, if_revision=made.revision).revision == made.revision
         assert [item.local_time[11:16] for item in client.schedules.preview("s", count=2).items] == ["02:00"] * 2
+        raw = b'{"n": 1.10, "far":1e400}'
+        exact = client.schedules.put("exact", "t", raw=raw, at=datetime(2999, 1, 1, tzinfo=UTC))
+        assert bytes(client.schedules.get("exact").spec["target"]["job"]["input"]) == raw
+        assert client.schedules.put_spec("exact", exact.spec, if_revision=exact.revision).revision == exact.revision
+        assert client.schedules.delete("exact", if_revision=exact.revision) == exact.revision + 1
         run = client.schedules.trigger("s")
         assert [job.job_id for job in client.jobs.list()] == [run.job_id]
         assert [found.trigger_id for found in client.schedules.runs("s")] == [run.trigger_id]

@@ -74,6 +74,10 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
         return self.overlap == "coalesce" or self.sequential
 
 
+class NotKnownHere(ValueError):
+    """A spec that a server of another version, or with other zone tables, has taken."""
+
+
 def stored(spec: Spec) -> bytes:
     """The bytes that a spec is kept as."""
     return msgspec.json.encode(spec)
@@ -92,7 +96,7 @@ def cadence(spec: Spec) -> Cadence:
     """What a spec says of its instants.
 
     Raises:
-        ValueError: its expression or its time zone is none; the doors find that before it is stored.
+        NotKnownHere: its expression or its time zone is none in this version; the doors find that before it is stored.
     """
     return _cadence(spec.cron, spec.time_zone, spec.gap, spec.fold, spec.every_seconds, spec.starts_at, spec.at)
 
@@ -110,9 +114,9 @@ def _cadence(
     if text is not None:
         parsed, where = cron.parse(text), instants.zone(zone or "")
         if isinstance(parsed, cron.CronFault):
-            raise ValueError(parsed.why)
+            raise NotKnownHere(parsed.why)
         if isinstance(where, instants.ZoneFault):
-            raise ValueError(where.why)
+            raise NotKnownHere(where.why)
         return ByCron(parsed, where, gap, fold)
     if every is not None:
         return Every(every, start or EPOCH)

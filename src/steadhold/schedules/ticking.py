@@ -42,7 +42,7 @@ def _fitting(helds: list[Held], at: Moment, stands: Mapping[str, Standing]) -> t
     for held in helds:
         try:
             work = recording.settled(held, at.now, stands[held.id])
-        except ValueError:  # tables older than the spec: a server that knows its zone settles it
+        except specs.NotKnownHere:  # a server that knows its zone settles it
             continue
         starts += sum(not isinstance(said, Skip) for said in work.decisions)
         if works and starts > STARTS_MAX:

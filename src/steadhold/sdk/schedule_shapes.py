@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
+_MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
-    """A schedule. `spec` is what a PUT sends; every instant up to `cursor` is settled for ever.
+    """A schedule. `told` is its spec, byte for byte; every instant up to `cursor` is settled for ever.
 
     `made_again`: an earlier schedule of this id was deleted, and no instant up to `cursor` will run.
     """
 
     id: str
     revision: int
-    spec: Mapping[str, Any]
+    told: msgspec.Raw = msgspec.field(name="spec")
     paused: bool
     next_at: datetime | None
     cursor: datetime
@@ -25,6 +27,20 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     made_at: datetime
     changed_at: datetime
     made_again: bool = False
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What a PUT sends, such as `put_spec` takes. An `input` is a `msgspec.Raw`, so that its bytes stay."""
+        found = _MEMBERS.decode(self.told)
+        target = {kind: _exact(said) for kind, said in _MEMBERS.decode(found.pop("target")).items()}
+        return {name: msgspec.json.decode(said) for name, said in found.items()} | {"target": target}
+
+
+def _exact(target: msgspec.Raw) -> dict[str, Any]:
+    said = _MEMBERS.decode(target)
+    return {
+        name: msgspec.Raw(bytes(raw)) if name == "input" else msgspec.json.decode(raw) for name, raw in said.items()
+    }
 
 
 class Window(msgspec.Struct, frozen=True):
