@@ -1,0 +1,176 @@
+"""How third parties sign what they send: five schemes, over the bytes as they came. Pure.
+
+What a scheme signs is all that is proven. GitHub signs neither a time nor an id: who holds one request can send it
+again, also under another id.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+Scheme: TypeAlias = Literal["standard", "github", "stripe", "slack", "hmac"]
+
+TOLERANCE_SECONDS: Final = 300
+"""How far a signed time may lie from the clock, either way."""
+
+_DIGITS: Final = re.compile(r"[0-9]{1,12}")
+_HEX: Final = re.compile(r"[0-9a-f]{64}")
+_STRIPE: Final = re.compile(r"(t|v1)=([0-9a-f]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """The sender knew the secret. `id` is what the scheme names the event by; None: it names none."""
+
+    id: str | None
+    signed_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The signature is missing, malformed or another's, or its time is too far off (401 `signature_refused`)."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Challenged:
+    """Slack asks whether anybody is here: answer with these bytes. It is signed like an event."""
+
+    challenge: str
+
+
+Verdict: TypeAlias = Proven | Refused | Challenged
+Headers: TypeAlias = Mapping[str, str]
+"""Fields of the request, their names in lower case."""
+
+
+def verify(scheme: Scheme, secrets: Sequence[bytes], headers: Headers, body: bytes, now: int) -> Verdict:
+    """Say whether one of the secrets signed this request; `now` is the clock in Unix seconds.
+
+    A field that is malformed is refused like one that is wrong: nothing here raises on what a stranger sends.
+    """
+    return _SCHEMES[scheme](secrets, headers, body, now)
+
+
+def secret_of(scheme: Scheme, text: str) -> bytes:
+    """The key that a secret's text stands for: base64 behind `whsec_` for Standard Webhooks, else its bytes.
+
+    Raises:
+        ValueError: it is too short to prove anything, or no base64 where that is needed.
+    """
+    if scheme != "standard":
+        key = text.encode()
+    else:
+        try:
+            key = base64.b64decode(text.removeprefix("whsec_"), validate=True)
+        except (binascii.Error, ValueError):
+            raise ValueError("a secret of Standard Webhooks is base64, behind whsec_") from None
+    if len(key) < 16:
+        raise ValueError("a secret has at least 16 bytes")
+    return key
+
+
+def _standard(secrets: Sequence[bytes], headers: Headers, body: bytes, now: int) -> Verdict:
+    id, stamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not id or "." in id:
+        return Refused("webhook-id is missing, or has a dot, so that what is signed could be read in two ways")
+    if late := _late(stamp, now):
+        return late
+    told = [word[3:] for word in _words(headers, "webhook-signature") if word.startswith("v1,")]
+    signed = b"%b.%b.%b" % (id.encode(), stamp.encode(), body)
+    return _proven(secrets, signed, [_base64(text) for text in told], id, int(stamp))
+
+
+def _github(secrets: Sequence[bytes], headers: Headers, body: bytes, _now: int) -> Verdict:
+    kind, _, digest = headers.get("x-hub-signature-256", "").partition("=")
+    told = [_hex(digest)] if kind == "sha256" else []
+    return _proven(secrets, body, told, headers.get("x-github-delivery") or None)
+
+
+def _stripe(secrets: Sequence[bytes], headers: Headers, body: bytes, now: int) -> Verdict:
+    words = [_STRIPE.fullmatch(word.strip()) for word in headers.get("stripe-signature", "").split(",")]
+    parts = [word.groups() for word in words if word]
+    stamp = next((text for name, text in parts if name == "t"), "")
+    if late := _late(stamp, now):
+        return late
+    told = [_hex(text) for name, text in parts if name == "v1"]
+    return _proven(secrets, b"%b.%b" % (stamp.encode(), body), told, _member(body, "id"), int(stamp))
+
+
+def _slack(secrets: Sequence[bytes], headers: Headers, body: bytes, now: int) -> Verdict:
+    stamp = headers.get("x-slack-request-timestamp", "")
+    if late := _late(stamp, now):
+        return late
+    version, _, digest = headers.get("x-slack-signature", "").partition("=")
+    told = [_hex(digest)] if version == "v0" else []
+    proven = _proven(secrets, b"v0:%b:%b" % (stamp.encode(), body), told, _member(body, "event_id"), int(stamp))
+    if isinstance(proven, Proven) and _member(body, "type") == "url_verification":
+        return Challenged(_member(body, "challenge") or "")
+    return proven
+
+
+def _generic(secrets: Sequence[bytes], headers: Headers, body: bytes, _now: int) -> Verdict:
+    told = [_hex(text.removeprefix("sha256=")) for text in _words(headers, "x-signature")]
+    return _proven(secrets, body, told, headers.get("x-event-id") or None)
+
+
+_SCHEMES: Final[Mapping[Scheme, Callable[[Sequence[bytes], Headers, bytes, int], Verdict]]] = {
+    "standard": _standard,
+    "github": _github,
+    "stripe": _stripe,
+    "slack": _slack,
+    "hmac": _generic,
+}
+SCHEMES: Final = tuple(_SCHEMES)
+"""The schemes there are."""
+
+
+def _proven(
+    secrets: Sequence[bytes], signed: bytes, told: Sequence[bytes | None], id: str | None, at: int | None = None
+) -> Verdict:
+    """Compare every signature that was sent with every secret, whichever of them fits."""
+    expected = [hmac.digest(secret, signed, hashlib.sha256) for secret in secrets]
+    fits = [hmac.compare_digest(one, given) for one in expected for given in told if given is not None]
+    return Proven(id, at) if any(fits) else Refused("no signature here is made with this door's secret")
+
+
+def _late(stamp: str, now: int) -> Refused | None:
+    if not _DIGITS.fullmatch(stamp):
+        return Refused("the signed time is missing, or no number of seconds")
+    if abs(int(stamp) - now) > TOLERANCE_SECONDS:
+        return Refused(f"the signed time lies more than {TOLERANCE_SECONDS} seconds from the clock here")
+    return None
+
+
+def _words(headers: Headers, name: str) -> list[str]:
+    return headers.get(name, "").split()
+
+
+def _hex(text: str) -> bytes | None:
+    return bytes.fromhex(text) if _HEX.fullmatch(text) else None
+
+
+def _base64(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _member(body: bytes, name: str) -> str | None:
+    """A text member of a JSON object; None where there is none."""
+    try:
+        found = msgspec.json.decode(body, type=dict[str, object]).get(name)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if isinstance(found, str) and found else None
