@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from steadhold.server.exchange import Exchange
 from steadhold.server.protocol import Connection
-from steadhold.server.run import Server
+from steadhold.server.run import Server, serving
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -110,6 +112,15 @@ class Site:
     @property
     def connections(self) -> set[Connection]:
         return self.server.server_state.connections
+
+
+@asynccontextmanager
+async def echoing() -> AsyncIterator[Site]:
+    """Serve an echo on a port of its own."""
+    app = Echo()
+    listener = socket.create_server(("127.0.0.1", 0))
+    async with serving(app, listener) as server:
+        yield Site(app, server, listener.getsockname()[1])
 
 
 async def until(true: Callable[[], object]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 
 import pytest
@@ -12,16 +11,13 @@ from structlog.testing import capture_logs
 from steadhold.kit import limits
 from steadhold.server.protocol import end_slow
 from steadhold.server.reading import PIECE_BYTES, UNREAD_BYTES_MAX
-from steadhold.server.run import serving
-from tests.server.echo import ASK, HOST, Echo, Site, last, until
+from tests.server.echo import ASK, HOST, Site, echoing, last, until
 
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    app = Echo()
-    listener = socket.create_server(("127.0.0.1", 0))
-    async with serving(app, listener) as server:
-        yield Site(app, server, listener.getsockname()[1])
+    async with echoing() as site:
+        yield site
 
 
 async def test_requests_that_were_sent_at_once_are_answered_in_order(site):

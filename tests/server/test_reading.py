@@ -11,8 +11,7 @@ import pytest
 from steadhold.kit import limits
 from steadhold.server.protocol import FAREWELL_SECONDS, end_slow
 from steadhold.server.reading import PIECE_BYTES, UNREAD_BYTES_MAX
-from steadhold.server.run import serving
-from tests.server.echo import ASK, HOST, Echo, Site, last, until
+from tests.server.echo import ASK, HOST, Site, echoing, last, until
 
 POST = b"POST /body HTTP/1.1\r\n" + HOST
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
@@ -21,10 +20,8 @@ H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: A
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    app = Echo()
-    listener = socket.create_server(("127.0.0.1", 0))
-    async with serving(app, listener) as server:
-        yield Site(app, server, listener.getsockname()[1])
+    async with echoing() as site:
+        yield site
 
 
 REFUSED = {
