@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -18,6 +16,7 @@ from steadhold.sdk.errors import NotFound, RevisionConflict
 from steadhold.server.settings import Settings
 from steadhold.testing.database import copied
 from tests.sdk.site import operator_key, served
+from tests.webhooks.listener import listening
 
 pytestmark = [pytest.mark.database]
 
@@ -45,42 +44,10 @@ def client(server):
         yield found
 
 
-class Receiver:
-    """Keeps what comes, and answers with a status."""
-
-    def __init__(self):
-        self.seen, self.status, self.arrived = [], 200, threading.Condition()
-        kept = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["content-length"]))
-                with kept.arrived:
-                    kept.seen.append((list(self.headers.items()), body))
-                    kept.arrived.notify_all()
-                self.send_response(kept.status)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *args):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def some(self, count):
-        with self.arrived:
-            assert self.arrived.wait_for(lambda: len(self.seen) >= count, 30)
-        return self.seen
-
-
 @pytest.fixture
 def receiver():
-    found = Receiver()
-    yield found
-    found.server.shutdown()
-    found.server.server_close()
+    with listening() as found:
+        yield found
 
 
 def until(look, wanted):
@@ -145,7 +112,13 @@ def test_a_ping_verifies_before_it_is_enabled(client, receiver):
 
 @pytest.mark.parametrize(
     "url",
-    ["https://example.com:8443/", "https://169.254.169.254/latest", "https://u:p@example.com/", "http://10.0.0.1/", "x"],
+    [
+        "https://example.com:8443/",
+        "https://169.254.169.254/latest",
+        "https://u:p@example.com/",
+        "http://10.0.0.1/",
+        "x",
+    ],
 )
 def test_where_a_webhook_may_not_go(client, url):
     with pytest.raises(Problem) as refused:
