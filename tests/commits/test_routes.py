@@ -30,12 +30,15 @@ async def test_every_op_in_one_commit(house):
     job, other, fence = await house.running(), await house.running(), await house.locked()
     approval = await house.approved(**ARTIFACT)
     epoch = await house.inbox()
+    for name in ("o", "p"):
+        await house.ask("POST", f"/v1/aggregates/{name}/events", {"events": [{"type": "t"}]}, if_none_match="*")
     require = [
         {"op": "locks.get", "name": "deploy", "fence": fence},
         {"op": "jobs.get", "job_id": job["job_id"], "fence": job["fence"], "if_match": job["revision"]},
         {"op": "state.get", "name": "config", "if_match": 1},
         {"op": "state.get", "name": "halt", "if_none_match": "*"},
         {"op": "approvals.verify", "approval_id": approval, **ARTIFACT},
+        {"op": "aggregates.get", "aggregate_id": "o", "if_match": 1},
     ]
     apply = [
         {"op": "approvals.use", "approval_id": approval, "use_id": "u1", **ARTIFACT},
@@ -47,20 +50,22 @@ async def test_every_op_in_one_commit(house):
         {"op": "locks.release", "name": "deploy", "fence": fence},
         {"op": "inboxes.append", "inbox": "a", "key": "k", "type": "t", "data": 1},
         {"op": "consumers.acknowledge", "inbox": "a", "consumer": "c", "epoch": epoch, "sequence": 1},
+        {"op": "events.append", "aggregate_id": "p", "events": [{"type": "t", "data": 1}], "if_match": 1},
     ]
     assert {item["op"] for item in require} == set(REQUIRE)
     assert {item["op"] for item in apply} == set(APPLY)
     got = await house.commit(require=require, apply=apply)
     assert got.status == 200, got.json
-    assert [done["status"] for done in got.json["require"]] == [200] * 5
+    assert [done["status"] for done in got.json["require"]] == [200] * 6
     assert [done["op"] for done in got.json["apply"]] == [item["op"] for item in apply]
-    assert [done["status"] for done in got.json["apply"]] == [200, 201, 204, 202, 201, 200, 204, 201, 200]
-    used, made, deleted, submitted, _, settled, _, appended, acked = got.json["apply"]
+    assert [done["status"] for done in got.json["apply"]] == [200, 201, 204, 202, 201, 200, 204, 201, 200, 201]
+    used, made, deleted, submitted, _, settled, _, appended, acked, told = got.json["apply"]
     assert used["result"]["grant"]["state"] == "used"
     assert (made["revision"], made["result"]) == (1, {"name": "a/b", "revision": 1})
     assert (deleted["revision"], "result" in deleted) == (2, False)
     assert settled["result"]["state"] == "completed"
     assert (appended["result"]["sequence"], acked["result"]["position"]) == (2, 1)
+    assert (told["revision"], told["result"]["event_ids"]) == (2, ["p@2"])
     assert (await house.ask("GET", f"/v1/jobs/{submitted['result']['job_id']}")).json["state"] == "accepted"
     assert not (await house.ask("GET", "/v1/locks/deploy")).json["held"]
 

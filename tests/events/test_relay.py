@@ -10,7 +10,7 @@ import pytest
 
 from steadhold import events
 from steadhold.db.pool import Pool
-from steadhold.events import Happened, Reject, Retry, Spec, Taken, flow, loops, relaying, subscribing
+from steadhold.events import Happened, Reject, Retry, Spec, Taken, flow, relaying, subscribing
 from steadhold.events.flow import Inside, Outside
 from steadhold.events.loops import Relay
 from steadhold.kit.limits import PUBLICATION_ATTEMPTS_MAX
@@ -133,6 +133,7 @@ async def test_two_hundred_poisoned_keys_cost_others_no_claim(stream):
     stream.sink.says, stream.sink.asked = lambda _one: Taken(), []
     await stream.happen("good")
     await stream.match()
+    assert await stream(relaying.lanes) == [("sink:x", flow.lane_of("good"))]
     await stream.publish()
     assert stream.sink.asked == [("good", 1)]
 
@@ -262,9 +263,20 @@ async def test_takers_are_given_what_was_matched_in_its_transaction(stream):
 
     assert await stream.player.play(stream_want(stream))
     await stream.happen("a", 2)
-    await stream.player.play(loops.matching([take]).call(stream.workspace, 100))
-    await stream.player.play(loops.matching([take]).call(stream.workspace, 100))
+    relay = Relay(stream.player.play, {}, name="r", takers=[take])
+    assert [await relay.matching(stream.workspace) for _ in range(2)] == [2, 0]
     assert seen == [[("a", 1), ("a", 2)]]
+
+
+async def test_what_was_matched_is_published_at_once_and_told(stream):
+    told = []
+    await stream.subscribe()
+    await stream.happen("a")
+    relay = Relay(
+        stream.player.play, {"sink": Outside(stream.sink.publish)}, name="r", told=lambda *told_: told.append(told_)
+    )
+    assert await relay.matching(stream.workspace) == 2
+    assert (stream.sink.asked, told) == ([("a", 1)], [(stream.workspace, "sink:x")])
 
 
 def stream_want(stream):

@@ -8,10 +8,11 @@ from steadhold.commits.plans import run
 
 CAPABILITIES = {
     "commits": {
-        "require": ["approvals.verify", "jobs.get", "locks.get", "state.get"],
+        "require": ["aggregates.get", "approvals.verify", "jobs.get", "locks.get", "state.get"],
         "apply": [
             "approvals.use",
             "consumers.acknowledge",
+            "events.append",
             "inboxes.append",
             "jobs.checkpoint",
             "jobs.settle",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadhold import approvals, locks, state
+from steadhold import approvals, events, locks, state
 from steadhold.approvals import answers as approvals_answers
 from steadhold.approvals.wire import VerdictReply, VerifyBody
 from steadhold.commits import holding, wire
@@ -53,6 +53,17 @@ def lock(ask: Request) -> Ask[StaleFence | None]:
         return Reply(200, fence=fence) if outcome is None else problem.refused(outcome)
 
     return Ask(locks.require.call(ask.workspace, ask.params["name"], fence), render)
+
+
+def aggregate(ask: Request) -> Ask[RevisionConflict | Missing | None]:
+    """An aggregate is at a revision."""
+    expected = conditions.exact_match(ask)
+    decode.body(ask, wire.NothingMore)
+
+    def render(outcome: RevisionConflict | Missing | None) -> Answer:
+        return Reply(200, revision=expected) if outcome is None else problem.refused(outcome)
+
+    return Ask(events.require.call(ask.workspace, ask.params["id"], expected), render)
 
 
 def approval(ask: Request) -> Ask[Any]:

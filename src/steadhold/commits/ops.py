@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from steadhold.approvals.routes import ROUTES as APPROVALS
 from steadhold.commits import conditions
 from steadhold.commits.model import Part
+from steadhold.events.routes import ROUTES as EVENTS
 from steadhold.inboxes.routes import ROUTES as INBOXES
 from steadhold.inboxes.routes import append_item
 from steadhold.jobs.routes import ROUTES as JOBS
@@ -19,7 +20,7 @@ from steadhold.locks.routes import ROUTES as LOCKS
 from steadhold.state.routes import ROUTES as STATE
 from steadhold.web.ask import Answer, Ask, Request, Route
 
-_ROUTES: Final = {(route.method, route.path): route for route in (*STATE, *LOCKS, *APPROVALS, *JOBS, *INBOXES)}
+_ROUTES: Final = {(route.method, route.path): route for route in (*STATE, *LOCKS, *APPROVALS, *JOBS, *INBOXES, *EVENTS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,12 @@ def _require(
 _JOB: Final[Mapping[str, str]] = {"id": "job_id"}
 _CONSUMER: Final[Mapping[str, str]] = {"name": "consumer"}
 _APPROVAL: Final[Mapping[str, str]] = {"id": "approval_id"}
+_AGGREGATE: Final[Mapping[str, str]] = {"id": "aggregate_id"}
 
 REQUIRE: Final[Mapping[str, Op]] = {
+    "aggregates.get": _require(
+        "GET", "/v1/aggregates/{id}", "aggregate", conditions.aggregate, ("if-match",), members=_AGGREGATE
+    ),
     "approvals.verify": _require(
         "POST", "/v1/approvals/{id:uuid}/verify", "approval", conditions.approval, ("if-match",), members=_APPROVAL
     ),
@@ -70,6 +75,7 @@ REQUIRE: Final[Mapping[str, Op]] = {
 APPLY: Final[Mapping[str, Op]] = {
     "approvals.use": _apply("POST", "/v1/approvals/{id:uuid}/use", "approval", members=_APPROVAL),
     "consumers.acknowledge": _apply("POST", "/v1/inboxes/{inbox}/consumers/{name}/acknowledge", members=_CONSUMER),
+    "events.append": _apply("POST", "/v1/aggregates/{id}/events", "aggregate", members=_AGGREGATE),
     "inboxes.append": Op(replace(_ROUTES["POST", "/v1/inboxes/{inbox}/events"], handle=append_item, body="json")),
     "jobs.checkpoint": _apply("PUT", "/v1/jobs/{id:uuid}/checkpoints/{stage}", "job", members=_JOB),
     "jobs.settle": _apply("POST", "/v1/jobs/{id:uuid}/settle", "job", members=_JOB),

@@ -39,6 +39,7 @@ from steadhold.events.plans import (
     purge,
     put_type,
     record,
+    require,
 )
 from steadhold.events.subscribing import (
     hold_taker,
@@ -103,6 +104,7 @@ __all__ = [
     "put_type",
     "record",
     "replay",
+    "require",
     "retry",
     "settled",
     "skip",

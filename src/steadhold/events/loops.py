@@ -28,6 +28,8 @@ AT_ONCE: Final = 4
 ROUNDS_MAX: Final = 50
 """Claims of a lane before other workspaces have their turn."""
 
+MATCHED_AT_ONCE: Final = 500
+
 Play = Callable[[Call[Any]], Awaitable[Any]]
 
 
@@ -39,15 +41,6 @@ def announce(workspace: str, limit: int) -> Call[int]:
 def lanes(workspace: str, limit: int) -> Call[int]:
     """End the lanes of relays that are gone."""
     return relaying.free_lanes.call(workspace, limit)
-
-
-def matching(takers: Sequence[Taker] = ()) -> Duty:
-    """Match what was committed with who subscribed, and give it to the takers."""
-
-    def call(workspace: str, limit: int) -> Call[int]:
-        return relaying.match.call(workspace, limit, takers)
-
-    return Duty("events.match", call, limit=500)
 
 
 def duties(kept_seconds: float) -> tuple[Duty, ...]:
@@ -67,14 +60,35 @@ DUTIES = duties(KEPT_SECONDS)
 
 
 class Relay:
-    """Publishes what is ready in the lanes that it gets. `name` tells it from others; `targets` are by their kind."""
+    """Matches events, and publishes what is ready in the lanes that it gets.
+
+    `name` tells it from others; `targets` are by their kind; `told` hears which target of a workspace was given some.
+    """
 
     def __init__(
-        self, play: Play, targets: Mapping[str, Target], *, name: str, clock: Callable[[], float] = time.monotonic
+        self,
+        play: Play,
+        targets: Mapping[str, Target],
+        *,
+        name: str,
+        takers: Sequence[Taker] = (),
+        told: Callable[[str, str], Any] = lambda _workspace, _target: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._play, self._targets, self._name, self._clock = play, targets, name, clock
+        self._play, self._targets, self._takers, self._name = play, targets, takers, name
+        self._told, self._clock = told, clock
         self._after: dict[tuple[str, str, int], str] = {}
         self._at_once = asyncio.Semaphore(AT_ONCE)
+
+    async def matching(self, workspace: str) -> int:
+        """Match what was committed, and publish it at once; answers how many events and keys were dealt with."""
+        total = 0
+        for _ in range(ROUNDS_MAX):
+            matched = await self._play(relaying.match.call(workspace, MATCHED_AT_ONCE, self._takers))
+            total += matched
+            if matched < MATCHED_AT_ONCE:
+                break
+        return total + (await self.publish(workspace) if total else 0)
 
     async def publish(self, workspace: str) -> int:
         """Publish what is ready in a workspace; answers how many keys were dealt with.
@@ -115,6 +129,8 @@ class Relay:
             if dealt is None or (dealt[0] == 0 and not after):
                 break
             total += dealt[0]
+            if dealt[0]:
+                self._told(workspace, target)
             if dealt[0] == relaying.KEYS:
                 self._after[at] = dealt[1]
         return total

@@ -177,6 +177,15 @@ def aggregate(workspace: str, aggregate_id: str) -> Plan[Aggregate | Missing]:
 
 
 @operation
+def require(workspace: str, aggregate_id: str, revision: int) -> Plan[RevisionConflict | Missing | None]:
+    """Require that an aggregate is at a revision, and keep it there until commit."""
+    found = yield from maybe(SQL.require, int, workspace=workspace, aggregate_id=aggregate_id)
+    if found is None:
+        return Missing()
+    return None if found == revision else RevisionConflict(found)
+
+
+@operation
 def aggregates(workspace: str, after: str, limit: int) -> Plan[list[Aggregate]]:
     """List aggregates by id, from behind `after`: those that you made, not those of the house."""
     found = yield from rows(SQL.aggregates, workspace=workspace, after=after, limit=limit)

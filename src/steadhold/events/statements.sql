@@ -46,6 +46,18 @@ select steadhold.purge_events(:workspace::text, :kept_seconds::float8, :limit::b
 -- Removes the events of jobs that are being purged: nobody else touches them any more.
 select steadhold.forget_events(:workspace::text, :aggregate_ids::text[])
 
+-- name: require
+-- rank: aggregates by aggregate_id
+-- Keeps aggregates where they are until commit. As strong as a move takes them, so that nobody has to wait to become so.
+with i as materialized (
+  select * from unnest(:aggregate_id::text[]) with ordinality as i(aggregate_id, n)
+), locked as materialized (
+  select a.aggregate_id, a.revision from steadhold.aggregates a
+  where a.workspace = :workspace::text and a.aggregate_id = any(:aggregate_id::text[])
+  order by a.aggregate_id for no key update
+)
+select i.n, l.revision from i join locked l using (aggregate_id)
+
 -- name: create
 -- rank: aggregates by aggregate_id
 -- Creates aggregates; of several with one id the first wins, and whoever is creating one is waited for.

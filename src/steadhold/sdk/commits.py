@@ -53,6 +53,7 @@ class Conditions:
         self._note = note
         self.state, self.jobs = _OfState(note), _OfJobs(note)
         self.locks, self.approvals = _OfLocks(note), _OfApprovals(note)
+        self.aggregates = _OfAggregates(note)
 
     def grant(self, ref: FenceRef) -> Self:
         """A grant is current: `job.grant`, `lock.grant`."""
@@ -77,6 +78,12 @@ class _OfState(_Noted):
         if absent == (if_revision is not None):
             raise TypeError("Say what is required of the name: if_revision=N, or absent=True.")
         self._require("state.get", name=name, if_match=if_revision, if_none_match="*" if absent else None)
+
+
+class _OfAggregates(_Noted):
+    def get(self, aggregate_id: str, *, if_revision: int) -> None:
+        """An aggregate is at a revision."""
+        self._require("aggregates.get", aggregate_id=aggregate_id, if_match=if_revision)
 
 
 class _OfJobs(_Noted):

@@ -24,6 +24,7 @@ OPS: Final = {
     "jobs.checkpoint": ("PUT", r"/v1/jobs/(?P<job_id>[^/]+)/checkpoints/(?P<stage>[^/]+)"),
     "jobs.settle": ("POST", r"/v1/jobs/(?P<job_id>[^/]+)/settle"),
     "locks.release": ("POST", r"/v1/locks/(?P<name>[^/]+)/release"),
+    "events.append": ("POST", r"/v1/aggregates/(?P<aggregate_id>[^/?]+)/events"),
     "inboxes.append": ("POST", r"/v1/inboxes/(?P<inbox>[^/?]+)/events"),
     "consumers.acknowledge": ("POST", r"/v1/inboxes/(?P<inbox>[^/]+)/consumers/(?P<consumer>[^/]+)/acknowledge"),
     "approvals.use": ("POST", r"/v1/approvals/(?P<approval_id>[^/]+)/use"),

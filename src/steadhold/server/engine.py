@@ -20,7 +20,7 @@ from steadhold.db.pool import Pool
 from steadhold.kit.duty import Duty
 from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Single
-from steadhold.server import relay, rooms
+from steadhold.server import outward, relay, rooms
 from steadhold.server.health import Health
 from steadhold.server.hints import Hints
 from steadhold.server.loops import TICK_SECONDS, Announcements, Duties, forever, never
@@ -32,6 +32,7 @@ from steadhold.web.ask import Route
 from steadhold.web.flights import Flights
 from steadhold.web.hub import Hub
 from steadhold.web.serve import Above, Doors
+from steadhold.webhooks.dispatch import Dispatcher
 
 log: Final = structlog.get_logger("steadhold.server")
 
@@ -87,9 +88,12 @@ async def running(
         engine = _built(settings, dsn, pool, Health(await stack.enter_async_context(health)), routes)
         if isinstance(engine.player, Lockstep):
             stack.push_async_callback(_drained, engine.player, pool)
+        sending = outward.dispatcher(settings, pool, engine.player.play, alarm) if duties is None else None
+        if sending is not None:
+            stack.push_async_callback(sending.close)
         hints = Hints(pool, dsn, engine.hub)
         engine.hub.tell = hints.take
-        tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties, hints)]
+        tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties, hints, sending)]
         stack.push_async_callback(_ended, engine.hub, tasks)
         stack.callback(hints.stop)
         yield engine
@@ -124,7 +128,9 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
         house=access.HOUSE,
         base=settings.public_url.rstrip("/"),
     )
-    doors = Doors(rooms.routes(settings.retention) if routes is None else routes, above, hub=hub, flights=flights)
+    if routes is None:
+        routes = rooms.routes(settings.retention, outward.handed(settings))
+    doors = Doors(routes, above, hub=hub, flights=flights)
     engine = Engine(dsn, pool, player, keyring, doors, hub, flights, health, tallies)
     tallies.gauges = functools.partial(_gauges, engine)
     tallies.player = getattr(player, "stats", {})
@@ -143,23 +149,27 @@ def _gauges(engine: Engine) -> dict[str, float]:
     }
 
 
-def _loops(settings: Settings, engine: Engine, duties: Iterable[Duty] | None, hints: Hints) -> list[Any]:
+def _loops(
+    settings: Settings, engine: Engine, duties: Iterable[Duty] | None, hints: Hints, sending: Dispatcher | None
+) -> list[Any]:
     once: dict[str, tuple[Callable[[], Awaitable[None]], float]] = {
         "overdue": (functools.partial(_end_overdue, engine.flights), OVERDUE_SECONDS),
         "keys": (engine.keyring.note, NOTE_SECONDS),
         "hints told": (hints.send, 0.0),
         "hints heard": (hints.hear, LISTEN_AGAIN_SECONDS),
     }
+    if sending is not None:
+        once["webhooks"] = (sending.tick, outward.TICK_SECONDS)
     announcements = Announcements(engine.pool, settings.retention)
     if settings.background:
         done = Duties(
-            relay.beside(rooms.duties(settings.retention)) if duties is None else duties,
+            rooms.duties(settings.retention) if duties is None else duties,
             due=announcements.read,
             play=engine.player.play,
             hub=engine.hub,
             tallies=engine.tallies,
             alarm=alarm,
-            acts=relay.acts(engine.player.play) if duties is None else None,
+            acts=relay.acts(engine.player.play, engine.hub) if duties is None else None,
         )
         once["duties"] = (done.tick, TICK_SECONDS)
     known = {"duties": announcements.soon}

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from steadhold import inboxes
+from steadhold import inboxes, webhooks
 from steadhold.events.flow import Inside, Taker, Target
-from steadhold.events.loops import Relay, matching
+from steadhold.events.loops import Relay
 from steadhold.kit import ids
-from steadhold.kit.duty import Duty
 from steadhold.kit.plan import Call
+from steadhold.web.hub import Hub
 
 TARGETS: Final[Mapping[str, Target]] = {"inbox": Inside(inboxes.publish)}
 """Where subscriptions may lead, by kind."""
 
-TAKERS: Final[tuple[Taker, ...]] = ()
+TAKERS: Final[tuple[Taker, ...]] = (webhooks.fan_out,)
 """Who else is given what was matched."""
 
+MATCH: Final = "events.match"
 PUBLISH: Final = "events.publish"
-"""What `steadhold.due()` says where something is to be published."""
+"""What `steadhold.due()` says where something is to be matched, or to be published."""
+
+Act = Callable[[str], Awaitable[int]]
 
 
-def duty() -> Duty:
-    """Match events with subscriptions, and give them to the takers."""
-    return matching(TAKERS)
+def acts(play: Callable[[Call[Any]], Awaitable[Any]], hub: Hub | None = None) -> Mapping[str, Act]:
+    """What is done in several transactions where it is due: by the name of its duty. Readers of `hub` are told."""
 
+    def told(workspace: str, target: str) -> None:
+        kind, _, name = target.partition(":")
+        if hub is not None:
+            hub.touch((workspace, kind, name))
 
-def acts(
-    play: Callable[[Call[Any]], Awaitable[Any]], targets: Mapping[str, Target] = TARGETS
-) -> Mapping[str, Callable[[str], Awaitable[int]]]:
-    """What is done in several transactions where it is due: by the name of its duty."""
-    return {PUBLISH: Relay(play, targets, name=f"relay-{ids.new_id()}").publish}
-
-
-def beside(duties: Iterable[Duty]) -> tuple[Duty, ...]:
-    """The duties of the rooms, and the one that has to know them all."""
-    return (*duties, duty())
+    relay = Relay(play, TARGETS, name=f"relay-{ids.new_id()}", takers=TAKERS, told=told)
+    return {MATCH: relay.matching, PUBLISH: relay.publish}
