@@ -28,8 +28,9 @@ HEADER_SECONDS_MAX: Final = 10
 BODY_SECONDS_MAX: Final = 30
 """How long a body may take to arrive. More is 408."""
 
-ANSWER_SECONDS_MAX: Final = 30
-"""How long a client may take nothing of an answer that waits for it; then its connection is cut."""
+ANSWER_SECONDS_MAX: Final = 120
+"""How long a client may take nothing of an answer that waits for it; then its connection is cut. It is long because the
+system's own buffer, of megabytes, must first be empty by a third before anything is seen to be taken."""
 
 CONNECTIONS_MAX: Final = 4_096
 """Open connections of one server process; one more is answered 503 and closed."""
