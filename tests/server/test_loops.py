@@ -168,6 +168,7 @@ async def test_a_loop_is_punctual_for_what_it_knows_is_coming():
         forever("duties", once, hub=hub, tallies=Tallies(), alarm=print, seconds=3600.0, soon=lambda: 0.0)
     )
     await probe.seen("tried", times=3)
+    assert not loop.done()
     hub.stop()
     await loop
 
