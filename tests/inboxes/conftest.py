@@ -5,7 +5,8 @@ import pytest
 from steadhold import inboxes
 from steadhold.db.pool import Pool
 from steadhold.inboxes import plans
-from steadhold.inboxes.model import Envelope, Retention, Start, item
+from steadhold.inboxes.items import Envelope, item
+from steadhold.inboxes.model import Retention, Start
 from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Single
 from tests.inboxes.house import House

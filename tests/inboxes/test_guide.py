@@ -52,6 +52,15 @@ def test_the_program_in_a_transaction_runs(committed, workspace, dsn):
         assert door.get_consumer("orders", "billing").position == 2
 
 
+def test_the_program_that_sends_runs(committed, workspace, dsn):
+    program = re.findall(r"```python\n(.*?)```", section("In your own transaction"), re.DOTALL)[1]
+    with committed.transaction(force_rollback=True):
+        Door(committed, workspace).make("orders")
+        committed.execute("create temporary table orders on commit drop as select 7 as id, false as paid")
+        exec(re.sub(r"with psycopg.*\n", "if True:\n", program).replace('"acme"', repr(workspace)), {"conn": committed})
+        assert committed.execute("select target from steadhold.publications").fetchall() == [("inbox:orders",)]
+
+
 def test_the_program_that_applies_once_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with contextlib.closing(sqlite3.connect("shop.db")) as shop, shop:

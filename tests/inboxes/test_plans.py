@@ -98,7 +98,7 @@ def test_the_same_key_is_the_same_event_wherever_it_is_told_again(door):
     (first,) = door.add("x")
     assert uuid.UUID(first.event_id).version == 5
     assert door.receipt("a", "client:x").event_id == first.event_id
-    assert inboxes.model.event_id("a", "client:x") == first.event_id
+    assert inboxes.items.event_id("a", "client:x") == first.event_id
 
 
 def test_a_receipt_tells_what_a_lost_answer_said(door, clock):

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from steadhold import inboxes
-from steadhold.inboxes.model import Envelope, item
+from steadhold.inboxes.items import Envelope, item
 from tests.faults.servers import house, key, place, server  # noqa: F401 - fixtures
 
 JSON = {"content-type": "application/json"}
@@ -92,8 +92,35 @@ async def test_readers_see_what_was_committed_in_order(clients, house, place):  
     written.set()
     seen = await asyncio.gather(*readers)
     assert [number for number, _ in sent] == list(range(1, len(sent) + 1))
-    expected = [(number, inboxes.model.event_id("a", f"client:{named}")) for number, named in sent]
+    expected = [(number, inboxes.items.event_id("a", f"client:{named}")) for number, named in sent]
     assert seen == [expected] * 3
+
+
+async def test_a_long_transaction_with_a_send_stops_no_inbox(clients, house, place):  # noqa: F811
+    first, second = clients
+    await first.put("/v1/inboxes/b", content=b"{}", headers={"if-none-match": "*", **JSON})
+    async with await psycopg.AsyncConnection.connect(house.dsn) as conn:
+        for n in range(3):
+            sending = inboxes.Sending(type="sent", data=b"%d" % n, id=f"s{n}")
+            assert not (await inboxes.send(conn, place, "b", sending)).again
+            assert (await inboxes.send(conn, place, "b", sending)).again
+        for n in range(5):
+            headers = {"idempotency-key": f"k{n}", **JSON}
+            body = b'{"type":"t","data":1}'
+            assert (await second.post("/v1/inboxes/b/events", content=body, headers=headers)).status_code == 201
+        await conn.commit()
+        await inboxes.send(conn, place, "b", inboxes.Sending(type="never"))
+        await conn.rollback()
+        assert await inboxes.send(conn, place, "none", inboxes.Sending(type="t")) == inboxes.NoInbox("none")
+    page = (await first.get("/v1/inboxes/b")).json()
+    async with asyncio.timeout(60):
+        while page["last_sequence"] < 8:
+            where = f"epoch={page['epoch']}&after={page['last_sequence']}&wait_seconds=5"
+            page = (await first.get(f"/v1/inboxes/b/events?{where}")).json()
+    events = (await second.get("/v1/inboxes/b/events")).json()["events"]
+    assert [event["type"] for event in events[:5]] == ["t"] * 5
+    assert sorted(event["event_id"] for event in events[5:]) == [f"inbox:b:s{n}@1" for n in range(3)]
+    assert {(event["source"], event["type"]) for event in events[5:]} == {("relay", "sent")}
 
 
 async def test_what_happens_reaches_an_inbox_once_and_in_order(clients):

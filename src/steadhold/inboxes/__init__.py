@@ -13,17 +13,16 @@ from steadhold.inboxes.consuming import (
     release,
     renew,
 )
+from steadhold.inboxes.items import Envelope, Item, item
 from steadhold.inboxes.model import (
     Acknowledged,
     Appended,
     BeyondHead,
     Consumer,
     ConsumerLeased,
-    Envelope,
     Gap,
     GapNotAccepted,
     Inbox,
-    Item,
     Leased,
     Mismatch,
     NoConsumer,
@@ -32,12 +31,13 @@ from steadhold.inboxes.model import (
     Received,
     Restored,
     Retention,
+    Sent,
     Start,
     Written,
-    item,
 )
 from steadhold.inboxes.plans import append, append_one, delete, get, inboxes, put, read, receipt
 from steadhold.inboxes.relayed import publish
+from steadhold.inboxes.sending import Sending, send
 
 __all__ = [
     "Acknowledged",
@@ -59,6 +59,8 @@ __all__ = [
     "Received",
     "Restored",
     "Retention",
+    "Sending",
+    "Sent",
     "Start",
     "Written",
     "acknowledge",
@@ -81,4 +83,5 @@ __all__ = [
     "receipt",
     "release",
     "renew",
+    "send",
 ]

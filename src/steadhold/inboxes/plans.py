@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from steadhold.inboxes.items import Item, event_id
 from steadhold.inboxes.model import (
     KEPT_SECONDS,
     Appended,
@@ -15,7 +16,6 @@ from steadhold.inboxes.model import (
     BeyondHead,
     Gap,
     Inbox,
-    Item,
     KeyPruned,
     Mismatch,
     NoInbox,
@@ -25,7 +25,6 @@ from steadhold.inboxes.model import (
     Restored,
     Retention,
     Written,
-    event_id,
 )
 from steadhold.kit.ids import uuid7_ms
 from steadhold.kit.limits import INBOX_PAGE_BYTES_MAX, INBOX_PURGE_ITEMS_MAX

@@ -9,7 +9,8 @@ from typing import Final
 
 import msgspec
 
-from steadhold.inboxes.model import Envelope, Gap, Item, Page, Received, item
+from steadhold.inboxes.items import Envelope, Item, item
+from steadhold.inboxes.model import Gap, Page, Received
 from steadhold.inboxes.wire import EventBody, LineBody
 from steadhold.kit import exact, limits
 from steadhold.web import reply

@@ -7,7 +7,8 @@ from datetime import UTC
 
 from steadhold.events import Event
 from steadhold.events.flow import Answer, Publication, Reject, Retry, Taken
-from steadhold.inboxes.model import Appended, Envelope, Item, Mismatch, NoInbox, item
+from steadhold.inboxes.items import Envelope, Item, item
+from steadhold.inboxes.model import Appended, Mismatch, NoInbox
 from steadhold.inboxes.plans import append
 from steadhold.kit.plan import Plan
 

@@ -1,0 +1,70 @@
+"""An event on its way into an inbox: what it says of itself, its data, and what makes it this event."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+Source: TypeAlias = Literal["client", "relay", "door"]
+"""Who may have sent an event: each has keys of its own."""
+
+_EVENTS: Final = uuid.UUID("6f2b8a14-1c0d-5b7e-8a35-90f4d2c7e6b1")
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+class Envelope(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What an event says of itself, besides its data."""
+
+    type: str
+    schema_version: int = 1
+    aggregate_id: str | None = None
+    aggregate_revision: int | None = None
+    occurred_at: str | None = None
+    correlation_id: str | None = None
+    causation_id: str | None = None
+    data_ref: str | None = None
+    source: str = "client"
+
+
+class Item(msgspec.Struct, frozen=True, gc=False):
+    """An event to be appended under a key of its source.
+
+    `head` are the members of its envelope, as JSON without braces; `body` its data, JSON unless there is a
+    `content_type`; None where the envelope has a reference. `event_id` None: it follows from inbox, source and key.
+    """
+
+    key: str
+    head: bytes
+    body: bytes | None
+    content_type: str | None = None
+    source: Source = "client"
+    event_id: str | None = None
+
+    @property
+    def digest(self) -> bytes:
+        """What makes the content this content and no other."""
+        kind = b"" if self.content_type is None else self.content_type.encode()
+        there, body = (b"-", b"") if self.body is None else (b"+", self.body)
+        lengths = b"%d %d" % (len(self.head), len(kind))
+        return hashlib.sha256(b"%b %b%b%b%b" % (lengths, self.head, kind, there, body)).digest()
+
+    @property
+    def known_as(self) -> str:
+        """The key, with its source: a client cannot take a relay's or a door's."""
+        return f"{self.source}:{self.key}"
+
+
+def item(
+    key: str, envelope: Envelope, body: bytes | None, content_type: str | None = None, event_id: str | None = None
+) -> Item:
+    """An event to be appended, of what it says of itself and its data."""
+    source: Source = "client" if envelope.source not in ("relay", "door") else envelope.source
+    return Item(key, _ENCODER.encode(envelope)[1:-1], body, content_type, source, event_id)
+
+
+def event_id(inbox: str, known_as: str) -> str:
+    """The id of an event that came without one: the same for the same key, also where a restored inbox lost it."""
+    return str(uuid.uuid5(_EVENTS, f"{inbox}/{known_as}"))

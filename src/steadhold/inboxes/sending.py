@@ -1,0 +1,64 @@
+"""Send from a transaction of one's own: the event is on its way if and only if that commits. No counter is taken."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from steadhold import events
+from steadhold.events import Event, Happened
+from steadhold.events.flow import Spec, Subscription
+from steadhold.events.relaying import publish
+from steadhold.inboxes.model import NoInbox, Sent
+from steadhold.inboxes.plans import SQL
+from steadhold.kit.ids import new_id
+from steadhold.kit.plan import Plan, operation, rows
+
+LED: Final = "inboxes/send"
+"""What leads here is no subscription of anybody's: no Id has a slash."""
+
+_EVER: Final = datetime.fromtimestamp(0, UTC)
+
+
+class Sending(msgspec.Struct, frozen=True, kw_only=True):
+    """An event to be sent; `data` are exact JSON bytes of at most `event_data_bytes_max`.
+
+    Make it once for each event that is meant: its `id` makes it that event, so the same sending is the same event.
+    """
+
+    type: str
+    data: bytes | None = None
+    data_ref: str | None = None
+    schema_version: int = 1
+    correlation_id: str | None = None
+    causation_id: str | None = None
+    id: str = msgspec.field(default_factory=new_id)
+
+
+@operation
+def send(workspace: str, inbox: str, sending: Sending) -> Plan[Sent | NoInbox]:
+    """Send an event to an inbox, which has it within a second of the commit, with a server alive.
+
+    Nothing waits for this transaction however long it is open: the relay numbers the event once it has committed.
+    Events sent apart may arrive in another order; to keep one, append them to an aggregate and subscribe to it.
+    """
+    if not (yield from rows(SQL.look, workspace=workspace, inbox=inbox)):
+        return NoInbox(inbox)
+    place = f"inbox:{inbox}:{sending.id}"
+    name = events.event_id(place, 1)
+    if isinstance((yield from events.get.plan(workspace, name)), Event):
+        return Sent(name, again=True)
+    happened = Happened(
+        sending.type, sending.data, sending.data_ref, sending.schema_version, sending.correlation_id,
+        sending.causation_id,
+    )  # fmt: skip
+    yield from events.record(workspace, [(place, 1, happened)])
+    told = Event(place, 1, name, 1, _EVER, sending.type, "", None, None, None)
+    yield from publish(workspace, [told], _subscription(inbox), again=False)
+    return Sent(name)
+
+
+def _subscription(inbox: str) -> Subscription:
+    return Subscription(LED, 1, Spec(("*",), f"inbox:{inbox}"), _EVER, _EVER)
