@@ -15,6 +15,7 @@ from steadhold.play.single import Single
 from steadhold.web.flights import Flights
 from steadhold.web.hub import Hub
 from steadhold.web.serve import Doors
+from tests.events.stream import Flow
 from tests.jobs.house import House as Jobs
 
 
@@ -40,3 +41,9 @@ async def house(request, dsn, workspace):
         yield await House(player, workspace).enter()
         if isinstance(player, Lockstep):
             await player.close()
+
+
+@pytest.fixture
+async def stream(dsn, workspace):
+    async with Pool(dsn, size=6) as pool:
+        yield Flow(Single(pool), workspace)

@@ -10,6 +10,9 @@ from tests.operations.generic_plan import walks
 
 EVENT = "aggregate_id, aggregate_revision, type, event_id, schema_version, data_ref, occurred_at"
 
+PUBLICATION = "aggregate_id, aggregate_revision, subscription, id, target, lane, key, made_at"
+SUBSCRIPTION = "subscription, revision, types, aggregates, target, ordered, made_at, changed_at"
+
 
 @pytest.fixture
 def crowded(database, workspace):
@@ -23,11 +26,18 @@ def crowded(database, workspace):
             "waits (workspace, job_id, subject, stage, due_at, what)": (
                 "lpad(n::text, 32, '0')::uuid, 'h' || n, 's', steadhold.clock() + n * interval '1 s', ''"
             ),
+            f"publications (workspace, {PUBLICATION})": (
+                "'a' || n, 1, 's', lpad(n::text, 32, '0')::uuid, 'inbox:x', mod(n, 16), 'a' || n, steadhold.clock()"
+            ),
+            f"subscriptions (workspace, {SUBSCRIPTION})": (
+                "'s' || n, 1, '{}', '{}', 'inbox:x', true, steadhold.clock(), steadhold.clock()"
+            ),
         }.items():
             conn.execute(
                 f"insert into steadhold.{columns} select {place}, {values} from generate_series(1, 9000) n", [workspace]
             )
         conn.execute("analyze steadhold.events, steadhold.aggregates, steadhold.heads, steadhold.waits")
+        conn.execute("analyze steadhold.publications, steadhold.subscriptions")
         conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
         yield conn
 
@@ -46,6 +56,15 @@ def crowded(database, workspace):
         ("due", "waits", "waits_due"),
         ("take", "waits", "waits_pkey"),
         ("unwait", "waits", "waits_pkey"),
+        ("require", "aggregates", "aggregates_pkey"),
+        ("event_held", "events", "events_pkey"),
+        ("matched", "events", "events_pkey"),
+        ("publication_held", "publications", "publications_pkey"),
+        ("publication", "publications", "publications_by_id"),
+        ("published", "publications", "publications_by_id"),
+        ("skip", "publications", "publications_by_id"),
+        ("publications", "publications", "publications_by_state"),
+        ("subscription", "subscriptions", "subscriptions_pkey"),
     ],
 )
 def test_a_row_is_found_by_its_index(crowded, name, table, index):
@@ -54,3 +73,8 @@ def test_a_row_is_found_by_its_index(crowded, name, table, index):
 
 def test_a_change_finds_the_waits_for_it_by_their_subject(crowded):
     assert walks(crowded, SQL.settled)["waits"] == {"waits_by_subject", "waits_pkey"}
+
+
+def test_an_event_is_matched_and_its_window_begun_by_index(crowded):
+    assert walks(crowded, SQL.unmatched)["events"] == {"events_unmatched", "events_unmatched_of"}
+    assert walks(crowded, SQL.ended)["publications"] == {"publications_pkey"}

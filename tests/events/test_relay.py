@@ -9,67 +9,14 @@ from datetime import UTC, datetime
 import pytest
 
 from steadhold import events
-from steadhold.db.pool import Pool
-from steadhold.events import Happened, Reject, Retry, Spec, Taken, flow, relaying, subscribing
+from steadhold.events import Happened, Reject, Retry, Taken, flow, relaying, subscribing
 from steadhold.events.flow import Inside, Outside
 from steadhold.events.loops import Relay
 from steadhold.kit.limits import PUBLICATION_ATTEMPTS_MAX
-from steadhold.kit.outcome import Missing
 from steadhold.kit.plan import operation
-from steadhold.play.single import Single
-from tests.events.verbs import forget, record
 
 ALWAYS = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 DAY = 86_400
-
-
-class Sink:
-    """A target outside. `says` answers for one publication; what was asked is kept."""
-
-    def __init__(self):
-        self.asked, self.says = [], lambda _one: Taken()
-
-    async def publish(self, _workspace, _name, batch):
-        self.asked += [(one.event.aggregate_id, one.event.aggregate_revision) for one in batch]
-        return [self.says(one) for one in batch]
-
-
-class Flow:
-    """Events, subscriptions and relays of one workspace."""
-
-    def __init__(self, player, workspace):
-        self.player, self.workspace, self.sink = player, workspace, Sink()
-        self.relay = self.another("one")
-
-    def another(self, name, **targets):
-        found = {"sink": Outside(self.sink.publish, seconds=0.2), **targets}
-        return Relay(self.player.play, found, name=name)
-
-    async def __call__(self, verb, *args, **kw):
-        return await self.player.play(verb.call(self.workspace, *args, **kw))
-
-    async def subscribe(self, id="s", target="sink:x", **kw):
-        made = await self(events.subscribe, id, Spec(("*",), target, **kw), None)
-        assert isinstance(made, flow.Subscribed)
-
-    async def happen(self, aggregate, count=1, expected=None):
-        made = await self(events.append, aggregate, expected, [Happened("a") for _ in range(count)])
-        return made.revision
-
-    async def match(self):
-        return await self(relaying.match, 1_000)
-
-    async def publish(self, relay=None):
-        return await (relay or self.relay).publish(self.workspace)
-
-    async def listed(self, state):
-        return await self(events.publications, state, None, 1_000)
-
-
-@pytest.fixture
-async def stream(dsn, workspace):
-    async with Pool(dsn, size=6) as pool:
-        yield Flow(Single(pool), workspace)
 
 
 async def test_events_are_published_in_order_and_once(stream):
@@ -281,69 +228,3 @@ async def test_what_was_matched_is_published_at_once_and_told(stream):
 
 def stream_want(stream):
     return operation(events.want).call(stream.workspace, "webhooks")
-
-
-async def test_a_replay_publishes_again_from_what_is_kept(stream, clock):
-    await stream.happen("a", 2)
-    await stream.subscribe()
-    await stream.happen("b")
-    await stream.match()
-    await stream.publish()
-    assert stream.sink.asked == [("b", 1)]
-    assert (await stream(events.replay, "s", *ALWAYS, ("", 0), 2)).after == ("a", 2)
-    assert (await stream(events.replay, "s", *ALWAYS, ("a", 2), 2)).after is None
-    stream.sink.asked = []
-    await stream.publish()
-    assert sorted(stream.sink.asked) == [("a", 1), ("a", 2), ("b", 1)]
-
-
-async def test_an_event_is_kept_for_its_window_after_its_last_publication(stream, clock):
-    await stream.subscribe()
-    await stream.happen("a")
-    await stream.match()
-    stream.sink.says = lambda _one: Reject("never")
-    await stream.publish()
-    clock.move(30 * DAY)
-    assert await stream(events.purge, 10) == 0
-    (parked,) = await stream.listed("parked")
-    await stream(events.skip, parked.id)
-    assert await stream(events.purge, 10) == 0
-    clock.move(4 * DAY)
-    assert await stream(events.purge, 10) == 1
-    assert await stream.listed("parked") == []
-    assert isinstance(await stream(events.skip, parked.id), Missing)
-
-
-async def test_whoever_leaves_takes_what_was_on_its_way(stream):
-    await stream.subscribe()
-    await stream.happen("a")
-    await stream.match()
-    assert isinstance(await stream(events.unsubscribe, "s", 1), flow.Unsubscribed)
-    assert await stream.listed("pending") == []
-    await stream.happen("b")
-    assert await stream.match() == 0
-
-
-async def test_a_job_that_is_purged_leaves_what_is_still_to_be_published(stream, clock, database):
-    await stream.subscribe()
-    await stream.player.play(record.call(stream.workspace, [("job:1", 1, Happened("job.accepted"))]))
-    await stream.match()
-    assert await stream.player.play(forget.call(stream.workspace, ["job:1"])) == 0
-    await stream.publish()
-    assert stream.sink.asked == [("job:1", 1)]
-    clock.move(4 * DAY)
-    assert await stream(events.purge, 10) == 1
-
-
-async def test_the_first_subscription_is_refused_where_writers_stay(stream, committed):
-    with committed.transaction():
-        events.append(committed, stream.workspace, "long", None, [Happened("a")])
-        made = await stream(events.subscribe, "s", Spec(("*",), "sink:x"), None)
-        assert made == events.WritersOpen()
-    await stream.subscribe()
-    with committed.transaction():
-        events.append(committed, stream.workspace, "long", 1, [Happened("b")])
-        await stream.subscribe("second")
-    await stream.match()
-    await stream.publish()
-    assert stream.sink.asked == [("long", 2)] * 2

@@ -431,8 +431,8 @@ where e.workspace = :workspace::text and e.aggregate_id = any(:aggregate_id::tex
   and e.aggregate_id = i.aggregate_id and e.aggregate_revision = i.aggregate_revision and e.matched_at = 'infinity'
   and not exists (
     select from steadhold.publications p
-    where p.workspace = :workspace::text and p.aggregate_id = e.aggregate_id
-      and p.aggregate_revision = e.aggregate_revision and p.state < 3)
+    where p.workspace = :workspace::text and p.aggregate_id = any(:aggregate_id::text[])
+      and p.aggregate_id = e.aggregate_id and p.aggregate_revision = e.aggregate_revision and p.state + 0 < 3)
 
 -- name: open_of
 -- rank: read
@@ -461,8 +461,9 @@ from steadhold.publications p where p.workspace = :workspace::text and p.id = an
 select p.id, p.subscription, p.target, p.aggregate_id, p.aggregate_revision, p.state, p.attempts, p.next_at, p.why, p.made_at,
   p.settled_at
 from steadhold.publications p
-where p.workspace = :workspace::text and p.state < 3 and p.state = :state::smallint and p.id > :after::uuid
-order by p.id limit :limit::bigint
+where p.workspace = :workspace::text and p.state < 3 and p.state <= :state::smallint
+  and (p.state, p.id) > (:state::smallint, :after::uuid)
+order by p.state, p.id limit :limit::bigint
 
 -- name: replayable
 -- rank: read

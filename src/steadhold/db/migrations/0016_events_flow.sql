@@ -164,11 +164,13 @@ create or replace function steadhold.purge_events(of_workspace text, kept_second
     select * from usual union all select * from orphans
   ), told as (
     delete from steadhold.publications p using old
-    where p.workspace = of_workspace and p.aggregate_id = old.aggregate_id
+    where p.workspace = of_workspace and p.aggregate_id = any(array(select old.aggregate_id from old))
+      and p.aggregate_id = old.aggregate_id
       and p.aggregate_revision = old.aggregate_revision
   ), deleted as (
     delete from steadhold.events e using old
-    where e.workspace = of_workspace and e.aggregate_id = old.aggregate_id
+    where e.workspace = of_workspace and e.aggregate_id = any(array(select old.aggregate_id from old))
+      and e.aggregate_id = old.aggregate_id
       and e.aggregate_revision = old.aggregate_revision
     returning 1
   )
@@ -187,15 +189,15 @@ create or replace function steadhold.forget_events(of_workspace text, aggregates
     order by e.aggregate_id, e.aggregate_revision for update
   ), told as (
     delete from steadhold.publications p using mine
-    where p.workspace = of_workspace and p.aggregate_id = mine.aggregate_id
+    where p.workspace = of_workspace and p.aggregate_id = any(aggregates) and p.aggregate_id = mine.aggregate_id
       and p.aggregate_revision = mine.aggregate_revision and mine.ended
   ), left_behind as (
     update steadhold.events e set orphaned = true from mine
-    where e.workspace = of_workspace and e.aggregate_id = mine.aggregate_id
+    where e.workspace = of_workspace and e.aggregate_id = any(aggregates) and e.aggregate_id = mine.aggregate_id
       and e.aggregate_revision = mine.aggregate_revision and mine.ended is not true
   ), deleted as (
     delete from steadhold.events e using mine
-    where e.workspace = of_workspace and e.aggregate_id = mine.aggregate_id
+    where e.workspace = of_workspace and e.aggregate_id = any(aggregates) and e.aggregate_id = mine.aggregate_id
       and e.aggregate_revision = mine.aggregate_revision and mine.ended
     returning 1
   )
