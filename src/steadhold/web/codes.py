@@ -131,7 +131,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "too_many_secrets": Kind(409, "wait", "Two secrets that were rotated out still sign"),
     "delivery_ended": Kind(409, "stop", "The delivery has ended"),
     "deliveries_pruned": Kind(410, "stop", "What is so old is not kept any more"),
-    "no_sealing_key": Kind(503, "stop", "This server has no key to seal secrets with"),
+    "no_sealing_key": Kind(409, "stop", "This server has no key to seal secrets with"),
     # --- commits ---
     "unknown_op": Kind(422, "stop", "This version does not know the op"),
     "repeated_name": Kind(422, "stop", "Two items are about the same thing"),
