@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steadhold import events
-from steadhold.events import Happened, Reject, Retry, Taken, flow, relaying, subscribing
+from steadhold.events import Happened, Reject, Retry, Taken, flow, loops, relaying, subscribing
 from steadhold.events.flow import Inside, Outside
 from steadhold.events.loops import Relay
 from steadhold.kit.limits import PUBLICATION_ATTEMPTS_MAX
@@ -228,3 +228,26 @@ async def test_what_was_matched_is_published_at_once_and_told(stream):
 
 def stream_want(stream):
     return operation(events.want).call(stream.workspace, "webhooks")
+
+
+async def test_where_something_happened_the_next_is_looked_for_at_once_and_not_for_ever(stream):
+    now, asked = [0.0], []
+
+    async def play(call):
+        asked.append(call.name)
+        return await stream.player.play(call)
+
+    relay = Relay(play, {"sink": Outside(stream.sink.publish)}, name="r", clock=lambda: now[0])
+    await stream.subscribe()
+    await relay.linger()
+    assert asked == []
+    await stream.happen("a")
+    await relay.matching(stream.workspace)
+    await stream.happen("b")
+    await relay.linger()
+    assert stream.sink.asked == [("a", 1), ("b", 1)]
+    now[0] += loops.WARM_SECONDS + 1
+    await relay.linger()
+    asked.clear()
+    await relay.linger()
+    assert asked == []

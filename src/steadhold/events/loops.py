@@ -30,6 +30,9 @@ ROUNDS_MAX: Final = 50
 
 MATCHED_AT_ONCE: Final = 500
 
+WARM_SECONDS: Final = 2.0
+"""How long after an event its workspace is looked at more often than the tick does."""
+
 Play = Callable[[Call[Any]], Awaitable[Any]]
 
 
@@ -77,6 +80,7 @@ class Relay:
     ) -> None:
         self._play, self._targets, self._takers, self._name = play, targets, takers, name
         self._told, self._clock = told, clock
+        self._warm: dict[str, float] = {}
         self._after: dict[tuple[str, str, int], str] = {}
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
@@ -88,7 +92,25 @@ class Relay:
             total += matched
             if matched < MATCHED_AT_ONCE:
                 break
-        return total + (await self.publish(workspace) if total else 0)
+        if not total:
+            return 0
+        self._warm[workspace] = self._clock() + WARM_SECONDS
+        return total + await self.publish(workspace)
+
+    async def linger(self) -> None:
+        """Look again where something happened just now: more does at once. Nothing happened: nothing is asked.
+
+        A workspace whose events make trouble is left to the tick, which comes seldom.
+        """
+        for workspace, until in [*self._warm.items()]:
+            if self._clock() > until:
+                del self._warm[workspace]
+                continue
+            try:
+                await self.matching(workspace)
+            except Exception:
+                del self._warm[workspace]
+                raise
 
     async def publish(self, workspace: str) -> int:
         """Publish what is ready in a workspace; answers how many keys were dealt with.

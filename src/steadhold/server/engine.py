@@ -162,6 +162,7 @@ def _loops(
         once["webhooks"] = (sending.tick, outward.TICK_SECONDS)
     announcements = Announcements(engine.pool, settings.retention)
     if settings.background:
+        flow = relay.relay(engine.player.play, engine.hub)
         done = Duties(
             rooms.duties(settings.retention) if duties is None else duties,
             due=announcements.read,
@@ -169,9 +170,10 @@ def _loops(
             hub=engine.hub,
             tallies=engine.tallies,
             alarm=alarm,
-            acts=relay.acts(engine.player.play, engine.hub) if duties is None else None,
+            acts=relay.acts(flow) if duties is None else None,
         )
         once["duties"] = (done.tick, TICK_SECONDS)
+        once["relay"] = (flow.linger, relay.LINGER_SECONDS)
     known = {"duties": announcements.soon}
     return [
         forever(

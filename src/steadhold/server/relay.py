@@ -25,13 +25,20 @@ PUBLISH: Final = "events.publish"
 Act = Callable[[str], Awaitable[int]]
 
 
-def acts(play: Callable[[Call[Any]], Awaitable[Any]], hub: Hub | None = None) -> Mapping[str, Act]:
-    """What is done in several transactions where it is due: by the name of its duty. Readers of `hub` are told."""
+LINGER_SECONDS: Final = 0.05
+"""How often the relay looks again where something happened just now."""
+
+
+def relay(play: Callable[[Call[Any]], Awaitable[Any]], hub: Hub) -> Relay:
+    """The relay of a server; whoever reads of a target it was given something for is told by `hub`."""
 
     def told(workspace: str, target: str) -> None:
         kind, _, name = target.partition(":")
-        if hub is not None:
-            hub.touch((workspace, kind, name))
+        hub.touch((workspace, kind, name))
 
-    relay = Relay(play, TARGETS, name=f"relay-{ids.new_id()}", takers=TAKERS, told=told)
-    return {MATCH: relay.matching, PUBLISH: relay.publish}
+    return Relay(play, TARGETS, name=f"relay-{ids.new_id()}", takers=TAKERS, told=told)
+
+
+def acts(of: Relay) -> Mapping[str, Act]:
+    """What it does in several transactions where that is due: by the name of its duty."""
+    return {MATCH: of.matching, PUBLISH: of.publish}
