@@ -80,7 +80,7 @@ def things(running, key):
 @seed(20_261_129)
 @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 def test_every_door_answers_as_described(case, running, key, things, seen):
-    if case.method == "GET":
+    if case.method in {"GET", "POST"}:  # what is replaced or deleted is not known any more
         for address, known in things.items():
             if case.path.startswith(address):
                 case.path_parameters |= known
