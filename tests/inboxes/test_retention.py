@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from steadhold.inboxes import plans
+from steadhold.inboxes.loops import duties
 from steadhold.inboxes.model import (
     NoInbox,
     Retention,
     Written,
 )
+from steadhold.inboxes.routes import routes
 from steadhold.kit.outcome import Missing
+from steadhold.play.caller import play
 from tests.inboxes.conftest import EVERYTHING, event, gaps, numbers, told
 
 DAY = 86_400
@@ -90,6 +93,19 @@ def test_the_key_of_an_event_that_is_kept_is_known_for_ever(door, clock):
     clock.move(1_000 * DAY)
     door.sweep()
     assert door.add("x")[0].duplicate
+
+
+def test_a_server_keeps_keys_as_long_as_it_is_set(door, clock):
+    (sweep, _), (receipt,) = duties(60.0), [r for r in routes(60.0) if r.path.endswith("/receipts/{key}")]
+    assert sweep.call(door.workspace, 1).name == "inboxes.sweep"
+    door.make("a", Retention(10.0, None, None))
+    door.add("x")
+    clock.move(71)
+    door.conn.execute("update steadhold.inbox_sweeps set check_at = steadhold.clock()")
+    for _ in range(2):
+        play(door.conn, sweep.call(door.workspace, 1))
+    assert numbers(door.add("x")) == [2]
+    assert receipt.handle.keywords == {"kept_seconds": 60.0}
 
 
 def test_what_is_due_is_found(database, door, clock):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, assert_never
 
 from steadhold.inboxes import plans, reading
 from steadhold.inboxes import refusing as no
 from steadhold.inboxes.consumer_doors import ROUTES as CONSUMERS
 from steadhold.inboxes.model import (
+    KEPT_SECONDS,
     Appended,
     AppendOutcome,
     Inbox,
@@ -182,7 +184,7 @@ def _line(item: Any, outcome: Appended | Mismatch) -> LineReply:
     )
 
 
-def receipt(ask: Request) -> Ask[Appended | Missing | KeyPruned]:
+def receipt(ask: Request, kept_seconds: float = KEPT_SECONDS) -> Ask[Appended | Missing | KeyPruned]:
     """Tell what was accepted under a key."""
 
     def render(outcome: Appended | Missing | KeyPruned) -> Answer:
@@ -197,7 +199,8 @@ def receipt(ask: Request) -> Ask[Appended | Missing | KeyPruned]:
             case _:
                 assert_never(outcome)
 
-    return Ask(plans.receipt.call(ask.workspace, ask.params["inbox"], f"client:{ask.params['key']}"), render)
+    known_as = f"client:{ask.params['key']}"
+    return Ask(plans.receipt.call(ask.workspace, ask.params["inbox"], known_as, kept_seconds), render)
 
 
 def read(ask: Request) -> Ask[ReadOutcome]:
@@ -255,13 +258,19 @@ ROUTES: Final = (
     Route("GET", "/v1/inboxes", listing, "inboxes:read", "List inboxes", narrows=True, gives=InboxReply,
           query=("limit", "cursor")),
     Route("POST", "/v1/inboxes/{inbox}/events", append, "inboxes:append", "Append events", scoped="inbox", body="raw",
-          takes=EventBody, gives=AppendedReply, status=201, query=("type",),
+          takes=EventBody, gives=AppendedReply, status=201, query=("type",), answers=(reading.JSON, reading.NDJSON),
           problems=("key_required", "operation_mismatch")),
     Route("GET", "/v1/inboxes/{inbox}/events", read, "inboxes:read", "Read what follows a position", scoped="inbox",
           gives=PageReply, query=("epoch", "after", "limit", "wait_seconds"), problems=POSITIONS),
     Route("GET", "/v1/inboxes/{inbox}/export", export, "inboxes:read", "Read events as lines", scoped="inbox",
-          query=("epoch", "after", "limit"), problems=POSITIONS),
+          query=("epoch", "after", "limit"), answers=(reading.NDJSON,), problems=POSITIONS),
     Route("GET", "/v1/inboxes/{inbox}/receipts/{key}", receipt, "inboxes:read", "Read what was accepted under a key",
           scoped="inbox", gives=AppendedReply, problems=("operation_expired",)),
     *CONSUMERS,
 )  # fmt: skip
+
+
+def routes(kept_seconds: float) -> tuple[Route, ...]:
+    """The doors of inboxes where keys are kept this long."""
+    told = partial(receipt, kept_seconds=kept_seconds)
+    return tuple(replace(route, handle=told) if route.handle is receipt else route for route in ROUTES)

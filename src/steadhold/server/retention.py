@@ -25,6 +25,7 @@ ORDERS: Final = (
     Order("jobs_seconds", ("receipts_seconds",), "a receipt must name no job that is gone"),
     Order("deliveries_seconds", ("receipts_seconds",), "a receipt must name no delivery that is gone"),
     Order("schedule_runs_seconds", ("jobs_seconds",), "a job must not outlive the run that it is of"),
+    Order("inbox_keys_seconds", ("events_seconds", "deliveries_seconds"), "what is replayed must meet its key"),
 )
 
 

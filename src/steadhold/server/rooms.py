@@ -19,6 +19,7 @@ _HOUSE: Final = resources.files(steadhold)
 
 WINDOWS: Final = {
     "events": "events_seconds",
+    "inboxes": "inbox_keys_seconds",
     "jobs": "jobs_seconds",
     "operations": "receipts_seconds",
     "schedules": "schedule_runs_seconds",

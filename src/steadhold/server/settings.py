@@ -26,6 +26,9 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     deliveries_seconds: Annotated[Days, Meta(description="Deliveries of webhooks, with attempts and bodies.")] = (
         30 * DAY
     )
+    inbox_keys_seconds: Annotated[
+        Days, Meta(description="Keys of events, beyond what their inbox retains: so long are they known again.")
+    ] = 35 * DAY
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

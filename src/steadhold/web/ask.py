@@ -153,6 +153,7 @@ class Route:
     `query` are the parameters that it takes, `headers` the fields that it obeys ("if-match", "fence", …): a
     write refuses a condition or fence that it would ignore. `house` says that it belongs to no workspace.
     `narrows` lets in a key whose scope is good below some prefixes only: the handler shows no more than those.
+    `answers` are the types of what it says yes with.
     `takes` and `gives` are msgspec Structs for the OpenAPI document, `problems` the codes that the route may answer
     besides the common ones.
     """
@@ -175,3 +176,4 @@ class Route:
     media: tuple[str, ...] = ()
     house: bool = False
     narrows: bool = False
+    answers: tuple[str, ...] = ("application/json",)

@@ -187,7 +187,7 @@ def _success(route: Route, of: Mapping[int, Schema]) -> Schema:
     if route.gives is not None and "cursor" in route.query:
         schema = _page(schema)
         headers["Link"] = {"schema": {"type": "string"}, "description": "The next page, if there is one."}
-    return {**told, "content": {"application/json": {"schema": schema}}}
+    return {**told, "content": {media: {"schema": schema} for media in route.answers}}
 
 
 def _page(item: Schema) -> Schema:
