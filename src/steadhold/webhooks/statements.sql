@@ -163,7 +163,7 @@ with due as materialized (
   for update skip locked
 ), taken as (
   update steadhold.deliveries d set attempts = d.attempts + 1, next_at = null
-  from due where d.workspace = :workspace::text and d.id = due.id
+  where d.workspace = :workspace::text and d.id = any(array(select due.id from due))
   returning d.id, d.attempts, d.event_id, d.kind, d.skipped
 ), begun as (
   insert into steadhold.attempts (workspace, delivery, n, webhook, started_at, deadline_at)
@@ -171,20 +171,25 @@ with due as materialized (
   from taken t cross join (select steadhold.clock() as at) c
   returning delivery, n, started_at
 )
-select t.id::text, t.attempts, t.event_id, t.kind, t.skipped, b.body, g.started_at
+select t.id::text, t.attempts, t.event_id, t.kind, t.skipped,
+  (select b.body from steadhold.webhook_bodies b where b.workspace = :workspace::text and b.event_id = t.event_id),
+  g.started_at
 from taken t
 join begun g on g.delivery = t.id
-join steadhold.webhook_bodies b on b.workspace = :workspace::text and b.event_id = t.event_id
 
 -- name: still
 -- rank: read
 -- Attempts that may still be made: started, and their endpoint enabled at the same address.
 select a.delivery::text, a.n from steadhold.attempts a
-join steadhold.webhooks k on k.workspace = a.workspace and k.id = a.webhook
-join steadhold.deliveries d on d.workspace = a.workspace and d.id = a.delivery
 where a.workspace = :workspace::text and a.webhook = :webhook::uuid and a.state = 0
-  and a.deadline_at > steadhold.clock() and d.state = 0
-  and not k.deleted and (k.enabled or d.kind = 2) and k.url = :url::text
+  and a.deadline_at > (select steadhold.clock())
+  and (
+    select d.state = 0 and (d.kind = 2 or (
+      select k.enabled from steadhold.webhooks k where k.workspace = :workspace::text and k.id = :webhook::uuid))
+    from steadhold.deliveries d where d.workspace = :workspace::text and d.id = a.delivery)
+  and (
+    select not k.deleted and k.url = :url::text from steadhold.webhooks k
+    where k.workspace = :workspace::text and k.id = :webhook::uuid)
 
 -- name: end_attempts
 -- rank: consumers
@@ -194,7 +199,8 @@ update steadhold.attempts a set state = i.state, ended_at = steadhold.clock(), s
 from unnest(:delivery::uuid[], :n::int[], :state::smallint[], :status::int[], :why::text[], :address::text[],
   :request::text[], :response::text[], :response_body::bytea[])
   as i(delivery, n, state, status, why, address, request, response, response_body)
-where a.workspace = :workspace::text and a.delivery = i.delivery and a.n = i.n and a.state = 0
+where a.workspace = :workspace::text and a.delivery = any(:delivery::uuid[])
+  and a.delivery = i.delivery and a.n = i.n and a.state = 0
 returning a.delivery::text, a.n, a.ended_at
 
 -- name: overdue
@@ -218,21 +224,25 @@ update steadhold.deliveries d set state = i.state, tries = i.tries,
   announce_at = case when i.state = 5 then steadhold.clock() + interval '1 day' end,
   ended_at = case when i.state between 1 and 4 then steadhold.clock() end
 from unnest(:id::uuid[], :state::smallint[], :tries::int[], :wait::float8[]) as i(id, state, tries, wait)
-where d.workspace = :workspace::text and d.id = i.id
+where d.workspace = :workspace::text and d.id = any(:id::uuid[]) and d.id = i.id
 
 -- name: move_up
 -- rank: consumers
 -- The first delivery of each lane may be tried, unless it is under way or blocked.
-update steadhold.deliveries d set next_at = steadhold.clock(), skipped = i.skipped
-from unnest(:lane::text[], :skipped::int[]) as i(lane, skipped)
-where d.workspace = :workspace::text and d.id = (
+with first as materialized (
+  select i.skipped, (
     select f.id from steadhold.deliveries f
     where f.workspace = :workspace::text and f.webhook = :webhook::uuid and f.lane = i.lane and f.state in (0, 5)
-    order by f.place, f.id limit 1)
+    order by f.place, f.id limit 1) as id
+  from unnest(:lane::text[], :skipped::int[]) as i(lane, skipped)
+)
+update steadhold.deliveries d set next_at = steadhold.clock(), skipped = first.skipped
+from first
+where d.workspace = :workspace::text and d.id = any(array(select f.id from first f)) and d.id = first.id
   and d.state = 0 and d.next_at is null
-  and not exists (
-    select from steadhold.attempts a
-    where a.workspace = :workspace::text and a.delivery = d.id and a.n = d.attempts and a.state = 0)
+  and (
+    select a.state = 0 from steadhold.attempts a
+    where a.workspace = :workspace::text and a.delivery = d.id and a.n = d.attempts) is not true
 
 -- name: delivery
 -- rank: read
@@ -322,7 +332,7 @@ with gone as materialized (
   limit :limit::bigint
 )
 update steadhold.deliveries d set state = 4, next_at = null, announce_at = null, ended_at = steadhold.clock()
-from gone where d.workspace = :workspace::text and d.id = gone.id
+where d.workspace = :workspace::text and d.id = any(array(select gone.id from gone))
 returning d.id
 
 -- name: to_announce
@@ -342,13 +352,16 @@ returning d.id
 with old as materialized (
   select d.id from steadhold.deliveries d
   where d.workspace = :workspace::text and d.ended_at < (select steadhold.clock()) - make_interval(secs => :kept_seconds::float8)
-    and not exists (select from steadhold.attempts a
-      where a.workspace = :workspace::text and a.delivery = d.id and a.state = 0)
+    and (
+      select max(a.n) from steadhold.attempts a
+      where a.workspace = :workspace::text and a.delivery = d.id and a.state = 0) is null
   order by d.ended_at limit :limit::bigint for update skip locked
 ), tried as (
-  delete from steadhold.attempts a using old where a.workspace = :workspace::text and a.delivery = old.id
+  delete from steadhold.attempts a
+  where a.workspace = :workspace::text and a.delivery = any(array(select old.id from old))
 )
-delete from steadhold.deliveries d using old where d.workspace = :workspace::text and d.id = old.id
+delete from steadhold.deliveries d
+where d.workspace = :workspace::text and d.id = any(array(select old.id from old))
 returning d.id
 
 -- name: purge_bodies
@@ -358,8 +371,9 @@ where b.workspace = :workspace::text and b.event_id = any(array(
     select o.event_id from steadhold.webhook_bodies o
     where o.workspace = :workspace::text
       and o.made_at < (select steadhold.clock()) - make_interval(secs => :kept_seconds::float8 + 3600)
-      and not exists (select from steadhold.deliveries d
-        where d.workspace = :workspace::text and d.event_id = o.event_id)
+      and (
+        select d.id from steadhold.deliveries d
+        where d.workspace = :workspace::text and d.event_id = o.event_id limit 1) is null
     order by o.made_at limit :limit::bigint))
 returning b.event_id
 
