@@ -20,7 +20,8 @@ select %(w)s, gen_random_uuid(), 1, 'u', '{{*}}', true, true, 4, '{{}}', '{{0}}'
 from generate_series(1, 20), {NOW}"""
 BODIES = f"""
 insert into steadhold.webhook_bodies (workspace, event_id, aggregate_id, aggregate_revision, type, body, made_at)
-select %(w)s, 'e' || n, 'a' || n %% 100, n, 't', 'x', c + n * interval '1 second' from generate_series(1, 5000) n, {NOW}"""
+select %(w)s, 'e' || n, 'a' || n %% 100, n, 't', 'x', c + n * interval '1 second'
+from generate_series(1, 5000) n, {NOW}"""
 DELIVERIES = f"""
 insert into steadhold.deliveries (workspace, id, webhook, event_id, kind, lane, place, state, attempts, next_at,
   announce_at, made_at, ended_at)
@@ -31,7 +32,8 @@ from steadhold.webhooks k, {NOW}, generate_series(1, 500) n,
 where k.workspace = %(w)s"""
 ATTEMPTS = f"""
 insert into steadhold.attempts (workspace, delivery, n, webhook, state, started_at, deadline_at, ended_at)
-select d.workspace, d.id, 1, d.webhook, case when d.place < 10 then 0 else 1 end, c, c, case when d.place >= 10 then c end
+select d.workspace, d.id, 1, d.webhook, case when d.place < 10 then 0 else 1 end, c, c,
+  case when d.place >= 10 then c end
 from steadhold.deliveries d, {NOW} where d.workspace = %(w)s"""
 
 
@@ -76,4 +78,4 @@ def test_nothing_is_scanned(crowded, statement):
     ],
 )
 def test_it_is_found_by(crowded, name, table, index):
-    assert walks(crowded, getattr(SQL, name))[table] == index
+    assert walks(crowded, getattr(SQL, name))[table] - {"Bitmap Heap Scan"} <= index
