@@ -40,8 +40,21 @@ def test_the_same_question_again_is_the_same_approval(desk):
     desk.request(question, by=AGENT)
     assert desk.request(question, by=AGENT).repeated
     assert desk.told(question.id) == ["requested"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"title": "Another?"}, {"artifact": TWO}, {"approvers": ("anna",)}, {"quorum": 2}, {"allow_requester": True},
+     {"usable_seconds": 1.0}, {"expires_in_seconds": HOUR + 1}],
+    ids=lambda other: next(iter(other)),
+)  # fmt: skip
+def test_an_id_is_one_question(desk, other):
+    question = asked()
+    desk.request(question, by=AGENT)
     with pytest.raises(ValueError, match="fresh id"):
-        desk.request(replace(question, title="Another?"), by=AGENT)
+        desk.request(replace(question, **other), by=AGENT)
+    with pytest.raises(ValueError, match="fresh id"):
+        desk.request(question, by=BERT)
 
 
 @pytest.mark.parametrize("hash", ["", "sha256:", "sha256:" + "0" * 63, "sha1:" + "0" * 40, "SHA256:" + "0" * 64])

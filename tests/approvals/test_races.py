@@ -6,7 +6,8 @@ import pytest
 
 from steadhold import approvals
 from steadhold.approvals import AlreadyUsed, ApprovalEnded, Moved, NotUsable
-from steadhold.kit.plan import Call
+from steadhold.approvals.moving import SQL
+from steadhold.kit.plan import Call, rows
 from tests.approvals.people import AGENT, ANNA, BERT, ONE, TWO, asked
 
 pytestmark = pytest.mark.races
@@ -41,7 +42,7 @@ def uses(use_id="u", artifact=ONE):
 
 def holds(scene):
     """Somebody who has the row for a while, and changes nothing."""
-    return Call(lambda: approvals.hold(scene.workspace, [scene.facts]), scene.workspace, "holds")
+    return Call(lambda: rows(SQL.hold, workspace=scene.workspace, id=scene.facts), scene.workspace, "holds")
 
 
 ACTS = {

@@ -18,7 +18,6 @@ from steadhold.approvals.outcomes import (
 from steadhold.approvals.plans import (
     approvals,
     get,
-    hold,
     pass_time,
     request,
     require,
@@ -51,7 +50,6 @@ __all__ = [
     "Verdict",
     "approvals",
     "get",
-    "hold",
     "pass_time",
     "request",
     "require",

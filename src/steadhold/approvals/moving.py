@@ -20,6 +20,9 @@ from steadhold.kit.sql import load
 
 SQL: Final = load(__file__)
 R = TypeVar("R", bound=Refusal)
+MOMENT_SECONDS: Final = 1e-5
+"""Times that lie closer are the same one: PostgreSQL counts in microseconds."""
+
 Entry: TypeAlias = tuple[str, int, Happened]
 """A line of an approval's history: its aggregate, its revision, what happened."""
 
@@ -152,9 +155,14 @@ def head(row: Approval) -> Head:
 
 def asked_before(row: Approval, asked: Asked, by: By) -> Moved:
     """Answer for a question whose id is there: it is the same question again."""
-    approvers = asked.approvers if isinstance(asked.approvers, str) else tuple(dict.fromkeys(asked.approvers))
-    then = (row.artifact, row.action, row.title, row.note, row.approvers, row.quorum, row.requester)
-    if then != (asked.artifact, asked.action, asked.title, asked.note, approvers, asked.quorum, by.subject):
+    expires_in_seconds = (row.expires_at - row.created_at).total_seconds()
+    then = replace(
+        asked, artifact=row.artifact, action=row.action, title=row.title, note=row.note, approvers=row.approvers,
+        quorum=row.quorum, usable_seconds=row.usable_seconds, allow_requester=row.allow_requester,
+    )  # fmt: skip
+    now = asked if isinstance(asked.approvers, str) else replace(asked, approvers=tuple(dict.fromkeys(asked.approvers)))
+    same_time = abs(expires_in_seconds - asked.expires_in_seconds) < MOMENT_SECONDS
+    if then != now or by.subject != row.requester or not same_time:
         raise ValueError(f"{asked.id} is another approval: take a fresh id for another question")
     return Moved(row, repeated=True)
 

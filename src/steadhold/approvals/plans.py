@@ -171,11 +171,6 @@ def require(
     return said if said.approved else verdicts.denied(row, said)
 
 
-def hold(workspace: str, ids: Sequence[str]) -> Plan[None]:
-    """Lock approvals by their ids, for whoever is about to act on several in one transaction. Rank approvals."""
-    yield from each(SQL.hold, [{"workspace": workspace, "id": id} for id in dict.fromkeys(ids)])
-
-
 @operation
 def get(workspace: str, id: str) -> Plan[Approval | Missing]:
     """Read an approval as it stands, with what was done to it."""
