@@ -119,7 +119,7 @@ class ApprovalsRoom(Room[Mode]):
 
     @flow
     def list(self, *, state: State | None = None) -> Stream[Approval]:
-        """Approvals with an outcome, or all, the newest first."""
+        """Approvals in a state, or all, the newest first."""
         yield from pages(lambda cursor: at("approvals", state=state, cursor=cursor), Approval)
 
     @verb
