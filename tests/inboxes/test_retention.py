@@ -116,3 +116,7 @@ def test_what_is_due_is_found(database, door, clock):
     assert door.conn.execute(due, [door.workspace]).fetchone() == (1,)
     door.sweep()
     assert door.conn.execute(due, [door.workspace]).fetchone() == (0,)
+    clock.move(899)
+    assert door.conn.execute(due, [door.workspace]).fetchone() == (0,)
+    clock.move(2)
+    assert door.conn.execute(due, [door.workspace]).fetchone() == (1,)

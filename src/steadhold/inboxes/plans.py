@@ -35,7 +35,10 @@ from steadhold.kit.sql import Row, load
 SQL = load(__file__)
 
 SWEEP_SECONDS: Final = 60.0
-"""How often an inbox is looked at for events that it does not keep."""
+"""How soon an inbox is looked at again in which there were events that it does not keep."""
+
+IDLE_SECONDS: Final = 900.0
+"""How soon one is looked at again in which there were none."""
 
 KEYS_SECONDS: Final = 3_600.0
 """How often keys are looked at that are not known any more."""
@@ -229,7 +232,7 @@ def sweep(workspace: str, limit: int, kept_seconds: float = KEPT_SECONDS) -> Pla
 
 def _shrink(workspace: str, name: str, id: Any) -> Plan[None]:
     count = yield from one(SQL.shrink, int, workspace=workspace, inbox=name, id=id, limit=INBOX_PURGE_ITEMS_MAX)
-    yield from _sweep_at(workspace, name, id, _pause(count, SWEEP_SECONDS), ["retention"])
+    yield from _sweep_at(workspace, name, id, _pause(count, SWEEP_SECONDS if count else IDLE_SECONDS), ["retention"])
 
 
 def _forget_keys(workspace: str, name: str, id: Any, kept_seconds: float) -> Plan[None]:
