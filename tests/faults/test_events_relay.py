@@ -34,11 +34,22 @@ def full(committed, workspace):
     return committed
 
 
+def begun(dsn, workspace, file, armed=""):
+    command = [sys.executable, PROGRAM, dsn, workspace, file, "1"]
+    return subprocess.Popen(command, env={**os.environ, "STEADHOLD_FAILPOINTS": armed})
+
+
 def relay(dsn, workspace, file, at=""):
     moment, _, passes = at.partition(":")
-    armed = f"{moment}=kill{':' + passes if passes else ''}" if at else ""
-    command = [sys.executable, PROGRAM, dsn, workspace, file, "1"]
-    return subprocess.run(command, env={**os.environ, "STEADHOLD_FAILPOINTS": armed}, timeout=120, check=False)
+    with begun(dsn, workspace, file, f"{moment}=kill{':' + passes if passes else ''}" if at else "") as process:
+        process.wait(120)
+    return process
+
+
+def firsts(file, aggregate):
+    """The revisions of an aggregate in the order in which each was published first."""
+    told = [line.split() for line in file.read_text().splitlines()]
+    return list(dict.fromkeys(int(revision) for name, revision in told if name == aggregate))
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -47,9 +58,26 @@ def test_a_relay_that_is_killed_loses_nothing(full, dsn, workspace, clock, tmp_p
     assert relay(dsn, workspace, file, point).returncode == -signal.SIGKILL
     clock.move(relaying.LANE_SECONDS + 1)
     assert relay(dsn, workspace, file).returncode == 0
-    told = [line.split() for line in file.read_text().splitlines()]
     for n in range(AGGREGATES):
-        came = [int(revision) for aggregate, revision in told if aggregate == f"a-{n}"]
-        assert list(dict.fromkeys(came)) == [*range(1, EACH + 1)]
+        assert firsts(file, f"a-{n}") == [*range(1, EACH + 1)]
     with full.transaction():
         assert events.publications(full, workspace, "pending", None, 10) == []
+
+
+@pytest.mark.parametrize("point", ["relay.lane_held", "relay.claimed", "relay.published"])
+def test_a_relay_that_is_stopped_past_its_lease_publishes_nothing_first_that_is_late(
+    full, dsn, workspace, clock, tmp_path, point
+):
+    file = tmp_path / "published"
+    with begun(dsn, workspace, file, f"{point}=stop") as old:
+        assert os.WIFSTOPPED(os.waitpid(old.pid, os.WUNTRACED)[1])
+        clock.move(relaying.LANE_SECONDS + 1)
+        with full.transaction():
+            for n in range(AGGREGATES):
+                events.append(full, workspace, f"a-{n}", EACH, [Happened("t")])
+        assert relay(dsn, workspace, file).returncode == 0
+        whole = [firsts(file, f"a-{n}") for n in range(AGGREGATES)]
+        old.send_signal(signal.SIGCONT)
+        assert old.wait(120) == 0
+    assert whole == [[*range(1, EACH + 2)]] * AGGREGATES
+    assert [firsts(file, f"a-{n}") for n in range(AGGREGATES)] == whole
