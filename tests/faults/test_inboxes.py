@@ -11,6 +11,8 @@ from contextlib import closing
 import pytest
 
 from steadhold.inboxes.applying import TABLES
+from steadhold.sdk import Client
+from steadhold.sdk.errors import InboxRestored
 from tests.faults.servers import LOST, Server, house, key, place, server  # noqa: F401 - fixtures
 
 JSON = {"content-type": "application/json"}
@@ -67,6 +69,33 @@ def test_an_append_is_there_once_whenever_the_server_dies(house, key, player, cl
     again = append(client)
     assert (again.status_code, again.json()["sequence"]) == (200 if there else 201, 1)
     assert client.get("/v1/inboxes/a").json()["last_sequence"] == 1
+
+
+def test_after_a_restore_positions_are_refused_and_consumers_go_on(house, key, second, client):  # noqa: F811
+    """A snapshot put back in place shows no sign of it: the operator says `steadhold restored`."""
+    with Client(second.url, key) as sdk:
+        box, consumer = sdk.inboxes["a"], sdk.inboxes["a"].consumer("c")
+        for n in range(3):
+            box.append("t", n, key=f"k{n}")
+        consumer.create()
+        received = consumer.receive(limit=1)
+        first = next(received)
+        assert first.ack().position == 1
+        with house.connect() as conn:
+            conn.execute("select steadhold.restored()")
+        now = box.get().epoch
+        assert now != first.epoch
+        for refused in (lambda: box.read(epoch=first.epoch, after=1), lambda: consumer.acknowledge(first.epoch, 2)):
+            with pytest.raises(InboxRestored) as told:
+                refused()
+            assert (told.value.epoch, told.value.extras["last_sequence"]) == (now, 3)
+        assert (consumer.get().epoch, consumer.get().position) == (now, 1)
+        second_event = next(received)
+        assert (second_event.epoch, second_event.sequence, second_event.value) == (now, 2, 1)
+        assert second_event.ack().position == 2
+        again, new = box.append("t", 0, key="k0"), box.append("t", 3, key="k3")
+        assert (again.duplicate, again.sequence, again.epoch) == (True, 1, now)
+        assert (new.sequence, new.epoch, box.get().epoch) == (4, now, now)
 
 
 CONSUMER = """
