@@ -128,6 +128,8 @@ async def test_subscriptions(house):
     assert (await house("PUT", "/v1/subscriptions/s", body, if_none_match="*")).code == "condition_false"
     both = {**body, "target": {"inbox": "a", "sink": "b"}}
     assert (await house("PUT", "/v1/subscriptions/s", both, if_match='"1"')).code == "bad_member"
+    sink = {**body, "target": {"sink": "b"}}
+    assert (await house("PUT", "/v1/subscriptions/s", sink, if_match='"1"')).code == "target_unknown"
     again = await house("PUT", "/v1/subscriptions/s", {**body, "ordered_by": "none"}, if_match='"1"')
     assert (again.status, again.json["revision"]) == (200, 2)
     assert [item["subscription_id"] for item in (await house("GET", "/v1/subscriptions")).json["items"]] == ["s"]

@@ -62,13 +62,13 @@ def test_types_and_owners(client):
 
 
 def test_subscriptions_and_what_is_on_its_way(client):
-    made = client.subscriptions.put("s", ["a*"], {"sink": "nowhere"}, ordered_by="none")
+    made = client.subscriptions.put("s", ["a*"], {"inbox": "nowhere"}, ordered_by="none")
     assert client.subscriptions.get("s") == made
     assert list(client.subscriptions.list()) == [made]
     client.aggregates.append("o", [NewEvent(type="a")])
     seen = []
     while not seen:
-        seen = list(client.publications.list("pending"))
+        seen = list(client.publications.list("blocked"))
     assert client.publications.skip(seen[0].publication_id).state == "skipped"
     with pytest.raises(errors.Problem) as over:
         client.publications.retry(seen[0].publication_id)

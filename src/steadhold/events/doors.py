@@ -35,6 +35,8 @@ def _target(target: wire.TargetBody) -> str:
     named = [f"{kind}:{name}" for kind, name in said.items() if name is not None]
     if len(named) != 1:
         problem.stop("bad_member", "A target is one inbox or one sink.", pointer="/target")
+    if target.sink is not None:
+        problem.stop("target_unknown", "This version publishes to inboxes: say target.inbox.", pointer="/target")
     return named[0]
 
 

@@ -255,7 +255,7 @@ ROUTES = (
     Route(
         "PUT", _ONE, doors.put, OPERATE, "Say which events go where", headers=("if-match", "if-none-match", "fence"),
         receipt="optional", body="json", takes=wire.SubscriptionBody, gives=wire.SubscriptionReply,
-        problems=(*CONDITIONS, "writers_open", "subscriptions_full"),
+        problems=(*CONDITIONS, "target_unknown", "writers_open", "subscriptions_full"),
     ),
     _get(_ONE, doors.get, READ, "Read a subscription", query=("wait_seconds",), headers=("if-none-match",),
          gives=wire.SubscriptionReply),
