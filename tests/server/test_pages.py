@@ -62,10 +62,14 @@ async def test_capabilities_show_limits_windows_orders_and_the_incarnation(ask):
 
 async def test_capabilities_show_only_what_is_here(ask, app, workspace, database):
     told = (await ask("GET", "/v1/capabilities")).json
-    assert told["rooms"] == ["access", "approvals", "commits", "jobs", "locks", "operations", "schedules", "state"]
+    assert told["rooms"] == [
+        *("access", "approvals", "commits", "events", "inboxes", "jobs", "locks", "operations", "schedules", "state"),
+        "webhooks",
+    ]
     assert told["waits"] == ["timer", "signal", "job", "approval"]
     common = {"name", "version", "api_versions", "rooms", "limits", "retention", "incarnation"}
-    assert told.keys() == common | {"approval_hashes", "commits", "fences", "schedule_targets", "waits", "zone_tables"}
+    facts = {"approval_hashes", "commits", "events", "fences", "schedule_targets", "waits", "zone_tables"}
+    assert told.keys() == common | facts
     windows = told["retention"].keys() - {"orders", "client_retries_seconds"}
     assert windows == set(rooms.WINDOWS.values()), "each window is kept by a room"
     with database.connect() as conn:

@@ -17,7 +17,7 @@ from steadhold.kit.page import page
 from steadhold.kit.plan import Call
 from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request
-from steadhold.webhooks import guard, heading, outcomes, plans, replaying, sign, wire
+from steadhold.webhooks import guard, heading, health, outcomes, plans, replaying, sign, wire
 from steadhold.webhooks.guard import Allowed
 from steadhold.webhooks.model import Endpoint, Replay, Shown, Spec
 from steadhold.webhooks.outcomes import Refused
@@ -107,9 +107,10 @@ class Doors:
         self._sealable()
         body, id = decode.body(ask, wire.EndpointBody), ask.fresh
         self._url(body.url)
+        waits = health.RETRY_SECONDS if body.retry_seconds is UNSET else body.retry_seconds
         spec = Spec(
             body.url, body.types, _ordered(body.ordered), body.on_exhausted == "block", body.rate, body.concurrency,
-            self._headers(ask.workspace, id, body.headers), tuple(body.headers), body.retry_seconds,
+            self._headers(ask.workspace, id, body.headers), tuple(body.headers), waits,
         )  # fmt: skip
         text, sealed = self._secret(ask.workspace, id, asymmetric=False)
         more = (self._secret(ask.workspace, id, asymmetric=True)[1],) if body.asymmetric else ()

@@ -39,7 +39,7 @@ class EndpointBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     rate: Rate | None = None
     concurrency: Concurrency = 4
     headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-    retry_seconds: Waits = health.RETRY_SECONDS
+    retry_seconds: Waits | UnsetType = UNSET
     asymmetric: bool = False
 
 
