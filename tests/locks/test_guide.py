@@ -6,6 +6,7 @@ import re
 from importlib.resources import files
 
 from steadhold import locks
+from steadhold.kit import fields
 from steadhold.locks.model import MOVES
 from steadhold.locks.routes import ROUTES
 from steadhold.sdk import Client
@@ -33,6 +34,11 @@ def test_every_route_and_its_scope_are_told():
 def test_the_states_are_those_of_the_model():
     rows = re.findall(r"^\| \w+ `(\w+)` → `(\w+)`, `(\w+)`", section("States"), re.MULTILINE)
     assert {state: frozenset(to) for state, *to in rows} == {state: to for state, to in MOVES.items() if to}
+
+
+def test_capabilities_tell_what_a_fence_may_name():
+    found = fields.fences('"lock:a";fence=1, "job:a";fence=1, "consumer:a/b";fence=1')
+    assert [ref.kind for ref in found] == locks.CAPABILITIES["fences"]
 
 
 def test_every_event_is_told():

@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from steadhold.kit.ids import id_fault
 from steadhold.kit.limits import FENCE_NUMBER_MAX, FENCES_MAX
@@ -122,7 +122,8 @@ def _tag(weak: bool, text: str) -> ExactTag | WeakTag | ForeignTag:  # noqa: FBT
 
 # --- fences (design, section 5) ---------------------------------------------------------------
 
-_KINDS = {"lock": 1, "job": 1, "consumer": 2}
+GRANT_KINDS: Final = {"lock": 1, "job": 1, "consumer": 2}
+"""What a grant may be of, and how many Ids name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +170,11 @@ def write_fences(refs: Iterable[FenceRef]) -> str:
 def subject_fault(subject: str) -> str | None:
     """Why no grant can have this subject, as a sentence; None when one can."""
     kind, _, name = subject.partition(":")
-    if kind not in _KINDS:
+    if kind not in GRANT_KINDS:
         return f"{subject!r} is no grant; name lock:<name>, job:<id> or consumer:<inbox>/<name>."
     parts = name.split("/")
-    if len(parts) != _KINDS[kind]:
-        return f"{subject!r} is no grant; a {kind} has {_KINDS[kind]} part(s) parted by /."
+    if len(parts) != GRANT_KINDS[kind]:
+        return f"{subject!r} is no grant; a {kind} has {GRANT_KINDS[kind]} part(s) parted by /."
     return next(filter(None, map(id_fault, parts)), None)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from steadhold.kit.fields import GRANT_KINDS
 from steadhold.locks.model import Granted, Held, Lock, LockLost, Queued, Released, Renewed
 from steadhold.locks.plans import acquire, get, leave, mark, names, release, renew, require
 
-CAPABILITIES = {"fences": ["lock", "job"]}
+CAPABILITIES = {"fences": [*GRANT_KINDS]}
 """What `Fence` may name in this version, as capabilities show it."""
 
 __all__ = [
