@@ -19,7 +19,7 @@ from steadhold.schedules.cron import Cron
 from steadhold.schedules.zones import EPOCH, SECOND, Span, ZoneFault, backward, forward, tables_version, zone
 
 __all__ = [
-    "ByCron", "Cadence", "Every", "Instant", "Once", "Skipped", "ZoneFault",
+    "ByCron", "Cadence", "Every", "Fold", "Gap", "Instant", "Once", "Skipped", "ZoneFault",
     "between", "counted", "next_after", "preview", "previous", "tables_version", "zone",
 ]  # fmt: skip
 

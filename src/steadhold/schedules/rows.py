@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 import msgspec
@@ -103,7 +103,7 @@ def submission(work: Work, decision: Start | Widen) -> jobs.Submission:
     trigger = trigger_of(work, decision)
     window = f"{instant(decision.window_start)}&window_end={instant(scheduled)}"
     reference = f"{held.subject}?trigger_id={trigger}&scheduled_at={instant(scheduled)}&window_start={window}"
-    evidence = None if spec.freshness_seconds is None else scheduled - specs.seconds(spec.freshness_seconds)
+    evidence = None if spec.freshness_seconds is None else scheduled - timedelta(seconds=spec.freshness_seconds)
     manual = decision.place.manual if isinstance(decision, Widen) else decision.fresh.manual
     again = decision.place.again + 1 if isinstance(decision, Widen) else 0
     return jobs.Submission(

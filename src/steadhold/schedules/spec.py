@@ -14,15 +14,11 @@ import msgspec
 from steadhold.kit.ids import uuid7
 from steadhold.kit.limits import MISSED_RUNS_MAX
 from steadhold.schedules import cron, instants
-from steadhold.schedules.instants import ByCron, Cadence, Every, Instant, Once
+from steadhold.schedules.instants import ByCron, Cadence, Every, Fold, Gap, Instant, Once
+from steadhold.schedules.zones import EPOCH
 
-Gap: TypeAlias = Literal["run_after", "skip"]
-Fold: TypeAlias = Literal["first", "second", "both"]
 Policy: TypeAlias = Literal["skip", "latest", "all"]
 Overlap: TypeAlias = Literal["skip", "coalesce", "enqueue"]
-
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""Where an interval without `starts_at` is counted from, so that it falls on whole hours and days."""
 
 TICK: Final = timedelta(microseconds=1)
 """The smallest step of a clock: instants are asked for behind or before one."""
@@ -119,7 +115,7 @@ def _cadence(
             raise NotKnownHere(where.why)
         return ByCron(parsed, where, gap, fold)
     if every is not None:
-        return Every(every, start or EPOCH)
+        return Every(every, start or EPOCH)  # so that it falls on whole hours and days
     if at is None:
         raise ValueError("a schedule says cron, every_seconds or at")
     return Once(at)
@@ -182,11 +178,6 @@ def job_id(trigger: str, at: datetime, again: int = 0) -> str:
     """The id of a run's job: it follows from the run; `again` counts the jobs that stood for it before."""
     milliseconds = max(0, (at - EPOCH) // timedelta(milliseconds=1))
     return uuid7(milliseconds, hashlib.sha256(f"{trigger}/{again}".encode()).digest()[:10])
-
-
-def seconds(count: float) -> timedelta:
-    """A span of seconds."""
-    return timedelta(seconds=count)
 
 
 def delayed(spec: Spec, id: str, at: datetime) -> datetime | None:

@@ -9,8 +9,9 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from steadhold.jobs.takes import Bytes, Id, Moment, Reference
 from steadhold.kit import limits
+from steadhold.schedules.instants import Fold, Gap
 from steadhold.schedules.model import Kind, Outcome
-from steadhold.schedules.spec import Fold, Gap, Overlap, Policy
+from steadhold.schedules.spec import Overlap, Policy
 from steadhold.web.reply import Instant
 
 Seconds: TypeAlias = Annotated[int, Meta(ge=1, le=limits.SCHEDULE_SECONDS_MAX)]
