@@ -251,3 +251,9 @@ async def test_where_something_happened_the_next_is_looked_for_at_once_and_not_f
     asked.clear()
     await relay.linger()
     assert asked == []
+    relay.note("another workspace")
+    await relay.linger()
+    assert asked == []
+    relay.note(stream.workspace)
+    await relay.linger()
+    assert asked == ["events.match"]

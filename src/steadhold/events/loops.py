@@ -30,6 +30,9 @@ ROUNDS_MAX: Final = 50
 
 MATCHED_AT_ONCE: Final = 500
 
+FLOWING_MAX: Final = 10_000
+"""Workspaces of which a relay remembers that somebody takes their events."""
+
 WARM_SECONDS: Final = 2.0
 """How long after an event its workspace is looked at more often than the tick does."""
 
@@ -81,6 +84,7 @@ class Relay:
         self._play, self._targets, self._takers, self._name = play, targets, takers, name
         self._told, self._clock = told, clock
         self._warm: dict[str, float] = {}
+        self._flowing: set[str] = set()
         self._after: dict[tuple[str, str, int], str] = {}
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
@@ -94,8 +98,14 @@ class Relay:
                 break
         if not total:
             return 0
-        self._warm[workspace] = self._clock() + WARM_SECONDS
+        self._flowing = {workspace} if len(self._flowing) > FLOWING_MAX else self._flowing | {workspace}
+        self.note(workspace)
         return total + await self.publish(workspace)
+
+    def note(self, workspace: str) -> None:
+        """Hear that something changed in a workspace: where events have flowed before, they are looked for soon."""
+        if workspace in self._flowing:
+            self._warm[workspace] = self._clock() + WARM_SECONDS
 
     async def linger(self) -> None:
         """Look again where something happened just now: more does at once. Nothing happened: nothing is asked.

@@ -163,6 +163,7 @@ def _loops(
     announcements = Announcements(engine.pool, settings.retention)
     if settings.background:
         flow = relay.relay(engine.player.play, engine.hub)
+        engine.hub.tell = relay.noting(flow, engine.hub.tell)
         done = Duties(
             rooms.duties(settings.retention) if duties is None else duties,
             due=announcements.read,

@@ -39,6 +39,16 @@ def relay(play: Callable[[Call[Any]], Awaitable[Any]], hub: Hub) -> Relay:
     return Relay(play, TARGETS, name=f"relay-{ids.new_id()}", takers=TAKERS, told=told)
 
 
+def noting(of: Relay, then: Callable[[tuple[str, ...]], None]) -> Callable[[tuple[str, ...]], None]:
+    """Let it hear of what is touched, beside whoever heard of it before."""
+
+    def tell(key: tuple[str, ...]) -> None:
+        of.note(key[0])
+        then(key)
+
+    return tell
+
+
 def acts(of: Relay) -> Mapping[str, Act]:
     """What it does in several transactions where that is due: by the name of its duty."""
     return {MATCH: of.matching, PUBLISH: of.publish}
