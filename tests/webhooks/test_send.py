@@ -136,7 +136,7 @@ async def test_one_address_that_may_not_be_dialled_refuses_the_name(addresses):
     async with receiving(says(200)) as receiver:
         result = await attempt(f"http://hook.test:{receiver.port}/", resolve=answering(addresses))
     assert (result.state, receiver.connections) == ("refused", 0)
-    assert "Refused" in result.why or "Refused" in str(result) or result.why
+    assert "may not be dialled" in result.why
 
 
 async def test_a_name_that_flips_is_judged_each_time_it_is_dialled():
@@ -147,7 +147,8 @@ async def test_a_name_that_flips_is_judged_each_time_it_is_dialled():
             first = await sender.send(sending(1), fields, yes)
             second = await sender.send(sending(2), fields, yes)
     assert (first.state, second.state) == ("delivered", "refused")
-    assert "169.254.169.254" in second.why
+    assert "may not be dialled" in second.why
+    assert "169.254" not in second.why  # who owns a webhook learns nothing of what names mean in here
     assert receiver.connections == 1
 
 

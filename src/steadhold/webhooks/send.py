@@ -53,8 +53,8 @@ class _Vetting(AbstractResolver):
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:  # noqa: ARG002 - all families are judged
         """Answer the addresses of a name, all of them judged. Raises Refused."""
         found = await self._resolve(host, port)
-        if bad := guard.refused(self._scheme, port, found, self._rules):
-            raise Refused(f"{host} has the address {bad}, which may not be dialled")
+        if guard.refused(self._scheme, port, found, self._rules):
+            raise Refused(f"{host} has no address, or one that may not be dialled")
         return [_resolved(host, address, port) for address in found]
 
     async def close(self) -> None:
@@ -153,8 +153,8 @@ class Sender:
 
         def dial(info: tuple[Any, ...]) -> socket.socket:
             family, kind, proto, _, (address, *_rest) = info
-            if bad := guard.refused(place.scheme, place.port, [str(address)], self.rules):
-                raise Refused(f"{bad} may not be dialled")
+            if guard.refused(place.scheme, place.port, [str(address)], self.rules):
+                raise Refused("the address may not be dialled")
             made = socket.socket(family, kind, proto)
             made.setblocking(False)
             return made
