@@ -57,7 +57,7 @@ def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--fold", type=click.Choice(["first", "second", "both"]), help="Times that come twice. [default: first]")
 @click.option("--missed", type=click.Choice(["skip", "latest", "all"]), help="After an outage. [default: latest]")
-@click.option("--window-seconds", type=click.IntRange(min=0), metavar="N", help="Missed longer ago: never run.")
+@click.option("--window-seconds", type=click.IntRange(min=1), metavar="N", help="Missed longer ago: never run.")
 @click.option(
     "--max-runs", type=click.IntRange(min=1), metavar="N", help="At most so many of those missed, the newest."
 )
@@ -68,7 +68,7 @@ def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--jitter-seconds", type=click.IntRange(min=0), metavar="N", help="Each job up to so much later.")
 @click.option("--starts-at", type=moment, metavar="TIME", help="No time before it.")
 @click.option("--ends-at", type=moment, metavar="TIME", help="No time from it on.")
-@click.option("--freshness-seconds", type=click.IntRange(min=0), metavar="N", help="How old the job's evidence may be.")
+@click.option("--freshness-seconds", type=click.IntRange(min=1), metavar="N", help="How old the job's evidence may be.")
 @click.option("--paused", is_flag=True, help="None runs before `schedules resume`.")
 @click.option("--input-ref", metavar="REF", help="A reference to the input, instead of it.")
 @click.option("--priority", type=click.IntRange(0, 9), metavar="0…9")
