@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadhold.sdk import Client
-from steadhold.sdk.errors import BeyondHead, OperationMismatch
+from steadhold.sdk.errors import BeyondHead, NotFound, OperationMismatch, StaleFence
 from tests.sdk.site import key, site  # noqa: F401 - fixtures
 
 
@@ -72,3 +72,17 @@ def test_two_events_and_two_consumers_in_one(client, work):
             commit.apply.inboxes["orders"].consumer(name).acknowledge(epoch, 1)
     assert [one.result.sequence for one in sent] == [1, 2, 3]
     assert [one.position for one in client.inboxes["orders"].consumers()] == [1, 1]
+
+
+def test_what_relies_on_a_lease_goes_with_it(client, work):
+    billing = client.inboxes["orders"].consumer("billing")
+    lease = billing.lease("me", operation_id="one")
+    with client.commit() as commit:
+        commit.apply.state.create("a", 1, fences=[lease.grant])
+        commit.apply.state.create("b", 1, fences=[lease.grant])
+    billing.release(lease.fence)
+    with pytest.raises(StaleFence), client.commit() as commit:
+        commit.apply.state.create("c", 1, fences=[lease.grant])
+    assert client.state.get("b").value == 1
+    with pytest.raises(NotFound):
+        client.state.get("c")

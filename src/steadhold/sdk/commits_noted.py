@@ -12,7 +12,7 @@ import msgspec
 
 from steadhold.kit import fields, ids
 from steadhold.kit.fields import ExactTag, FenceRef
-from steadhold.sdk.commits import Conditions, Done, Results
+from steadhold.sdk.commits import GRANTS, Conditions, Done, Results
 from steadhold.sdk.grammar import Async, Got, Later, Mode, Pending, Player, Script, Send, Stream, Sync
 from steadhold.sdk.rooms import Rooms
 from steadhold.sdk.words import at, change, read
@@ -50,6 +50,7 @@ class Commit(Generic[Mode]):
         self._player = player
         self._conditions: list[bytes] = []
         self._changes: list[tuple[bytes, Pending[Any]]] = []
+        self._fences: dict[FenceRef, None] = {}  # which no condition can name
 
     def __enter__(self: Commit[Sync]) -> Commit[Sync]:
         return self
@@ -71,7 +72,10 @@ class Commit(Generic[Mode]):
 
     def _change(self, send: Send, pending: Pending[Any]) -> None:
         for ref in _fences(send):
-            self.require.grant(ref)
+            if ref.kind in GRANTS:
+                self.require.grant(ref)
+            else:
+                self._fences[ref] = None
         self._changes.append((_item(send), pending))
 
     def _sent(self) -> Script[None]:
@@ -79,7 +83,8 @@ class Commit(Generic[Mode]):
             raise ValueError("The commit applies nothing: note at least one change by commit.apply in its block.")
         lists = b",".join(self._conditions), b",".join(item for item, _ in self._changes)
         got = yield change(
-            "POST", at("commits"), b'{"require":[%b],"apply":[%b]}' % lists, operation_id=self.operation_id
+            "POST", at("commits"), b'{"require":[%b],"apply":[%b]}' % lists,
+            operation_id=self.operation_id, fences=list(self._fences),
         )  # fmt: skip
         self.replayed = got.replayed
         for (_, pending), done in zip(self._changes, read(got, Results).apply, strict=True):
