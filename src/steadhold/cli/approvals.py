@@ -38,6 +38,11 @@ def _matching(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--if-match", "if_revision", type=int, metavar="N", help="Only at this revision.")(command)
 
 
+def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an approval; a revision and an operation id are passed on as they are."""
+    return click.argument("approval_id")(_matching(named(printed(asks(command)))))
+
+
 @approvals.command()
 @click.option("--state", type=click.Choice(STATES))
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Stop after so many.")
@@ -110,22 +115,14 @@ approve, reject = _decides("approve"), _decides("reject")
 
 
 @approvals.command()
-@click.argument("approval_id")
-@_matching
-@named
-@printed
-@asks
+@_steers
 def withdraw(client: Client, approval_id: str, out: Out, **said: Any) -> None:
     """Take back a question of yours that has no outcome."""
     out.one(client.approvals.withdraw(approval_id, **said))
 
 
 @approvals.command()
-@click.argument("approval_id")
-@_matching
-@named
-@printed
-@asks
+@_steers
 def revoke(client: Client, approval_id: str, out: Out, **said: Any) -> None:
     """End a grant that nobody has used; the decision stays."""
     out.one(client.approvals.revoke(approval_id, **said))
