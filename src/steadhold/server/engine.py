@@ -158,8 +158,6 @@ def _loops(
         "hints told": (hints.send, 0.0),
         "hints heard": (hints.hear, LISTEN_AGAIN_SECONDS),
     }
-    if sending is not None:
-        once["webhooks"] = (sending.tick, outward.TICK_SECONDS)
     announcements = Announcements(engine.pool, settings.retention)
     if settings.background:
         flow = relay.relay(engine.player.play, engine.hub)
@@ -171,7 +169,7 @@ def _loops(
             hub=engine.hub,
             tallies=engine.tallies,
             alarm=alarm,
-            acts=relay.acts(flow) if duties is None else None,
+            acts={**relay.acts(flow), **outward.acts(sending, flow.matching)} if duties is None else None,
         )
         once["duties"] = (done.tick, TICK_SECONDS)
         once["relay"] = (flow.linger, relay.LINGER_SECONDS)

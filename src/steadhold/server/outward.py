@@ -8,18 +8,38 @@ from typing import Any, Final
 from steadhold.db.pool import Pool
 from steadhold.kit import ids
 from steadhold.play.single import roll_back
+from steadhold.server import relay
+from steadhold.server.loops import Act
 from steadhold.server.settings import Settings
 from steadhold.webhooks import guard, seal
 from steadhold.webhooks.dispatch import Dispatcher, Play
 
 DUE: Final = "select workspace, webhook::text from steadhold.due_deliveries()"
-TICK_SECONDS: Final = 0.25
+DISPATCH: Final = "webhooks.dispatch"
+"""What `steadhold.due()` says where something is to be sent: without it nothing is asked."""
 
 
 def handed(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
     """What doors of rooms are given beside their windows. Raises ValueError where a setting cannot be read."""
     sealing, rules = seal.read_keys(settings.sealing_key), guard.read_rules(settings.webhooks_allow)
     return {"webhooks": {"sealing": sealing, "rules": rules}}
+
+
+def acts(of: Dispatcher | None, matching: Act) -> Mapping[str, Act]:
+    """Send where that is due, and where something was matched just now: by the names of their duties."""
+    if of is None:
+        return {}
+
+    async def dispatch(_workspace: str) -> int:
+        return await of.tick()
+
+    async def match(workspace: str) -> int:
+        matched = await matching(workspace)
+        if matched:
+            await of.tick()
+        return matched
+
+    return {DISPATCH: dispatch, relay.MATCH: match}
 
 
 def dispatcher(

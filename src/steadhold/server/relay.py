@@ -10,6 +10,7 @@ from steadhold.events.flow import Inside, Taker, Target
 from steadhold.events.loops import Relay
 from steadhold.kit import ids
 from steadhold.kit.plan import Call
+from steadhold.server.loops import Act
 from steadhold.web.hub import Hub
 
 TARGETS: Final[Mapping[str, Target]] = {"inbox": Inside(inboxes.publish)}
@@ -21,9 +22,6 @@ TAKERS: Final[tuple[Taker, ...]] = (webhooks.fan_out,)
 MATCH: Final = "events.match"
 PUBLISH: Final = "events.publish"
 """What `steadhold.due()` says where something is to be matched, or to be published."""
-
-Act = Callable[[str], Awaitable[int]]
-
 
 LINGER_SECONDS: Final = 0.05
 """How often the relay looks again where something happened just now."""

@@ -51,13 +51,16 @@ class Dispatcher:
     total_seconds: float = 15.0
     _lanes: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict[tuple[str, str], Any], init=False)
 
-    async def tick(self) -> None:
-        """Look once which endpoints have something to send, and see to those that nobody here does."""
+    async def tick(self) -> int:
+        """Look once which endpoints have something to send, and see to those that nobody here does; how many."""
+        begun = 0
         for at in await self.due():
             if at not in self._lanes and len(self._lanes) < min(ENDPOINTS_MAX, self.sends_max):
                 task = asyncio.create_task(self._watched(*at))
                 self._lanes[at] = task
                 task.add_done_callback(lambda _, at=at: self._lanes.pop(at, None))
+                begun += 1
+        return begun
 
     async def drained(self) -> None:
         """Wait until every lane has been left."""
