@@ -14,7 +14,7 @@ from steadhold.db.pool import Pool
 from steadhold.events import Taken, relaying
 from steadhold.events.flow import Outside
 from steadhold.events.loops import Relay
-from steadhold.play.single import Single, Unavailable
+from steadhold.play.single import OutcomeUnknown, Single, Unavailable
 
 
 def written(file, batch):
@@ -33,7 +33,9 @@ async def main(dsn, workspace, file, rounds):
         for _ in range(int(rounds)):
             while await play(relaying.match.call(workspace, 7)):
                 pass
-            with suppress(Unavailable):  # whoever was stopped in a transaction finds it ended: the next tick goes on
+            with suppress(
+                Unavailable, OutcomeUnknown
+            ):  # whoever was stopped in a transaction finds it ended: the next tick goes on
                 await relay.publish(workspace)
 
 
