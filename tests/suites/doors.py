@@ -9,13 +9,15 @@ from steadhold.server import rooms
 from steadhold.web.codes import PROBLEMS
 
 JOB = "0198aaaa-0000-7000-8000-000000000000"
+SEALING_KEY = "A" * 43 + "="
+NAMED = ("key_id", "name", "resource", "inbox", "key")
 ROUTES = [route for route in rooms.routes() if not route.house]
 INSIDE = (b"Traceback", b"asyncpg", b"psycopg", b"msgspec", b"sqlstate", b".py", b"select ", b"steadhold.")
 
 
 def target(route, **params):
     """The address of a route, about something that is not there."""
-    values = {"id": JOB, "key_id": "none", "stage": "s", "type": "t", "name": "none", "resource": "none"} | params
+    values = {"id": JOB, "stage": "s", "type": "t"} | dict.fromkeys(NAMED, "none") | params
     path = route.path
     for name, value in values.items():
         for form in (f"{{{name}}}", f"{{{name}:uuid}}", f"{{{name}:path}}"):
@@ -26,9 +28,9 @@ def target(route, **params):
 def headers(route, **more):
     """What a well-formed request to a route has."""
     made = {"content-type": "application/json"} if route.body != "none" else {}
-    if route.receipt != "none":
+    if route.receipt != "none" or "key_required" in route.problems:
         made["idempotency-key"] = new_id()
-    if route.method in {"PUT", "DELETE"} and "if-match" in route.headers:
+    if "if-match" in route.headers:
         made["if-match"] = '"1"'
     return made | more
 

@@ -13,9 +13,10 @@ from steadhold import access
 from steadhold.kit import limits
 from steadhold.kit.ids import new_id, uuid7
 from tests.faults.servers import house, key, key_in, place, server  # noqa: F401 - fixtures
-from tests.suites.doors import JOB, ROUTES, headers, name_of, target, told
+from tests.suites.doors import JOB, ROUTES, SEALING_KEY, headers, name_of, target, told
 
 pytestmark = pytest.mark.journeys
+SPAN = b'{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}'
 DEEP = b"[" * 500_000 + b"]" * 500_000
 GROWTH_BYTES_MAX = 64 * 1024 * 1024
 
@@ -39,12 +40,12 @@ BODIES = {
         b"{" + b",".join(b'"%d":1' % n for n in range(90_000)) + b',"0":1}', {(400, "bad_json"), (413, "too_large")},
     ),
 }  # fmt: skip
-TAKE_JSON = [route for route in ROUTES if route.body == "json"]
+TAKE_JSON = [route for route in ROUTES if route.body == "json" or route.takes]
 
 
 @pytest.fixture(scope="module")
 def running(house):  # noqa: F811
-    with server(house.dsn, background=False) as made:
+    with server(house.dsn, background=False, sealing_key=SEALING_KEY) as made:
         yield made
         assert "Traceback" not in made.said()
 
@@ -141,7 +142,10 @@ def _shortest(route):
         "/v1/approvals": b'{"artifact":{"reference":"r","version":"1","hash":"sha256:%s"},"action":"a","title":"t",'
         b'"expires_in_seconds":60}' % (b"0" * 64),
         "/v1/jobs/{id:uuid}/signal": b'{"name":"go"}',
-        "/v1/schedules/{id}/backfill": b'{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}',
+        "/v1/schedules/{id}/backfill": SPAN,
+        "/v1/subscriptions/{id}/replay": SPAN,
+        "/v1/webhooks": b'{"url":"https://example.com/","types":["*"]}',
+        "/v1/webhooks/{id:uuid}/replay": b'{"since":"2026-01-01T00:00:00Z"}',
     }
     return bodies.get(route.path, b"{}")
 

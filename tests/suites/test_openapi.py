@@ -18,10 +18,10 @@ from schemathesis.specs.openapi.checks import (
 
 from steadhold.kit.ids import new_id
 from tests.faults.servers import house, key_in, server  # noqa: F401 - fixtures
+from tests.suites.doors import SEALING_KEY
 
 pytestmark = pytest.mark.journeys
 EXAMPLES = 6
-SEALING_KEY = "A" * 43 + "="
 SCHEDULE = {"at": "2999-01-01T00:00:00Z", "target": {"job": {"type": "t"}}}
 described = json.loads((Path(__file__).parents[2] / "openapi.json").read_text(encoding="utf-8"))
 schema = schemathesis.openapi.from_dict(described)
