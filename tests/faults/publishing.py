@@ -33,9 +33,7 @@ async def main(dsn, workspace, file, rounds):
         for _ in range(int(rounds)):
             while await play(relaying.match.call(workspace, 7)):
                 pass
-            with suppress(
-                Unavailable, OutcomeUnknown
-            ):  # whoever was stopped in a transaction finds it ended: the next tick goes on
+            with suppress(Unavailable, OutcomeUnknown):  # who was stopped in a transaction finds it ended
                 await relay.publish(workspace)
 
 

@@ -122,14 +122,14 @@ def test_zones_are_those_of_the_pinned_package(tmp_path):
     other.write_bytes(files("tzdata").joinpath("zoneinfo", "Asia", "Tokyo").read_bytes())
     before = zoneinfo.TZPATH
     zoneinfo.reset_tzpath([str(tmp_path)])
-    zone.cache_clear()
+    zones._zone.cache_clear()
     try:
         noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
         assert zoneinfo.ZoneInfo.no_cache("Europe/Riga").utcoffset(noon) == timedelta(hours=9)
         assert noon.astimezone(zone("Europe/Riga")).utcoffset() == timedelta(hours=2)
     finally:
         zoneinfo.reset_tzpath(before)
-        zone.cache_clear()
+        zones._zone.cache_clear()
 
 
 def test_the_version_of_the_tables_is_the_packages():
