@@ -19,6 +19,7 @@ from schemathesis.specs.openapi.checks import (
 from steadhold.kit.ids import new_id
 from tests.faults.servers import house, key_in, server  # noqa: F401 - fixtures
 from tests.suites.doors import SEALING_KEY
+from tests.suites.things import things_of_events, things_of_webhooks
 
 pytestmark = pytest.mark.journeys
 EXAMPLES = 6
@@ -62,15 +63,16 @@ def things(running, key):
         client.put("/v1/job-types/known", json={}, headers=made).raise_for_status()
         client.put("/v1/state/known", content=b"1", headers=made).raise_for_status()
         client.post("/v1/locks/known/acquire", json={"owner": "a", "ttl_seconds": 3_600}).raise_for_status()
-        client.put("/v1/inboxes/known", json={}, headers=made).raise_for_status()
-        hook = {"url": "https://example.com/", "types": ["*"]}
-        hook_id = client.post("/v1/webhooks", json=hook, headers=new()).json()["webhook_id"]
+        ids = things_of_events(client) | things_of_webhooks(client)
         job = client.post("/v1/jobs", json={"type": "known"}, headers=new()).json()["job_id"]
         approval = client.post("/v1/approvals", json=question, headers=new()).json()["approval_id"]
         return {
             "/v1/schedules/{id}": {"id": "known"}, "/v1/job-types/{type}": {"type": "known"},
             "/v1/state/{name}": {"name": "known"}, "/v1/locks/{name}": {"name": "known"},
-            "/v1/inboxes/{inbox}": {"inbox": "known"}, "/v1/webhooks/{id}": {"id": hook_id},
+            "/v1/inboxes/{inbox}": {"inbox": "secret"}, "/v1/aggregate-types/{type}": {"type": "theirs"},
+            "/v1/inboxes/{inbox}/consumers/{name}": {"name": "secret"},
+            "/v1/inboxes/{inbox}/receipts/{key}": {"key": "secret"},
+            **{f"/v1/{room}/{{id}}": {"id": id} for room, id in ids.items()},
             "/v1/jobs/{id}": {"id": job},
             "/v1/approvals/{id}": {"id": approval},
         }  # fmt: skip
