@@ -9,7 +9,7 @@ import pytest
 
 from steadhold import jobs
 from steadhold.db.pool import Pool
-from steadhold.jobs import Complete, Release, Settlement, Submission, Wait
+from steadhold.jobs import Complete, Fail, Release, Settlement, Submission, Wait
 from steadhold.kit.outcome import StaleFence
 from steadhold.play.lockstep import Lockstep
 
@@ -129,11 +129,13 @@ async def test_two_jobs_that_wait_for_each_other(flushes):
     assert [answer.state for answer in came] == ["waiting", "waiting"]
 
 
-async def test_a_wait_and_the_end_that_it_is_for(flushes):
+@pytest.mark.parametrize("end", [Complete(), Fail("gone", "", klass="permanent")], ids=["completed", "failed"])
+async def test_a_wait_and_the_end_that_it_is_for(flushes, end):
     """Whichever goes first in the flush, the waiter does not stay asleep."""
     for turn in range(4):
-        one, two = await flushes.running(), await flushes.running()
-        calls = [flushes.said(one, Wait("w", jobs.JobEnd(two.id), FAR)), flushes.said(two, Complete())]
+        elder, younger = await flushes.running(), await flushes.running()
+        one, two = (elder, younger) if turn < 2 else (younger, elder)
+        calls = [flushes.said(one, Wait("w", jobs.JobEnd(two.id), FAR)), flushes.said(two, end)]
         await flushes(*(calls if turn % 2 else calls[::-1]))
         await flushes.one(jobs.wake, 10)
         assert (await flushes.one(jobs.get, one.id)).state in ("accepted", "running")
