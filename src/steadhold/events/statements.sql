@@ -222,7 +222,7 @@ where w.workspace = :workspace::text and w.job_id = any(:job_id::uuid[]) and w.j
 
 -- name: want
 -- rank: aggregates
--- From this commit on nothing is written as matched. See migration 0016.
+-- From this commit on nothing is written as matched. See migration 0015.
 select steadhold.want_events(:workspace::text, :taker::text, :patience_ms::bigint)
 
 -- name: taker_held

@@ -203,7 +203,7 @@ def _all_words(said: Said) -> bytes:
 
 
 def _is(said: Said, digest: bytes | None) -> bool:
-    return digest in {words(said), _all_words(said)}  # the second: of a bare result, by a release before 0015
+    return digest in {words(said), _all_words(said)}  # the second: of a bare result, by a release before 0014
 
 
 def _late(workspace: str, settlements: Sequence[Settlement], tally: Tally) -> Plan[None]:

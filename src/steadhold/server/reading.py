@@ -26,7 +26,7 @@ _LARGE: Final = Problem("headers_too_large", f"The head of a request has at most
 _LONG: Final = Problem("uri_too_long", f"An address has at most {limits.ADDRESS_BYTES_MAX} bytes.")
 
 _ABSOLUTE: Final = re.compile(rb"https?://([^/?#@]+)(/[^?#]*)?(?:\?([^#]*))?(?:#.*)?", re.IGNORECASE)
-_HOST: Final = re.compile(rb"(?:\[[0-9A-Za-z:.%_~-]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
+_HOST: Final = re.compile(rb"(?:\[[0-9A-Za-z:.%_~-]+\]|[A-Za-z0-9._~!$&'(),*+;=%-]*)(?::[0-9]*)?")
 
 
 class Unreadable(Exception):
