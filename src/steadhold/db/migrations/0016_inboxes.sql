@@ -1,4 +1,4 @@
--- Inboxes: one narrow row counts each, and is locked from the number to the commit; so a reader who sees n has seen, or
+-- Inboxes: one narrow row counts each, and is locked from the number to the commit. So a reader who sees n has seen, or
 -- was told to be gone, whatever is at or below n.
 
 create table steadhold.inboxes (
