@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from steadhold.db.pool import Pool
+from steadhold.jobs import hints
 from steadhold.server.hints import Hints
 from steadhold.web.hub import Hub
 
@@ -21,9 +22,12 @@ class Heard(Hub):
 
 
 async def listening(conn):
-    """Whether somebody listens on this server."""
-    asked = "select count(*) from pg_stat_activity where application_name = 'steadhold hints' and query ilike 'listen%'"
-    return await conn.fetchval(asked)
+    """Whether somebody listens in this database, and on the last channel, too."""
+    asked = (
+        "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle'"
+        " and application_name = 'steadhold hints' and query ilike 'listen%' and query like $1"
+    )
+    return await conn.fetchval(asked, f"%{hints.CHANNEL}%")
 
 
 async def test_a_touch_here_wakes_a_waiter_there(fresh_database, workspace):
