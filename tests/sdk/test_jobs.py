@@ -133,7 +133,7 @@ def test_waiting_asks_until_it_has_ended(each_client, server):
 
 
 def test_waiting_has_a_limit(each_client, server, clock, monkeypatch):
-    monkeypatch.setattr("steadhold.sdk.jobs.CLOCK", clock)
+    monkeypatch.setattr("steadhold.sdk.watching.CLOCK", clock)
 
     def later(_request):
         clock.now += 20

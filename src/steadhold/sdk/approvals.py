@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from steadhold.kit import fields
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.approvals_shapes import (
     AlreadyUsed,
@@ -23,8 +21,9 @@ from steadhold.sdk.approvals_shapes import (
     State,
     Verdict,
 )
-from steadhold.sdk.grammar import Give, Mode, Room, Script, Send, Stream, flow, verb
-from steadhold.sdk.words import WAIT_SECONDS, at, change, if_match, members, pages, read
+from steadhold.sdk.grammar import Mode, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.watching import each_change, until_ended
+from steadhold.sdk.words import at, change, if_match, members, pages, read
 
 __all__ = [
     "AlreadyUsed",
@@ -38,8 +37,6 @@ __all__ = [
     "NotUsable",
     "Verdict",
 ]
-
-CLOCK: Final[Callable[[], float]] = time.monotonic
 
 
 class ApprovalsRoom(Room[Mode]):
@@ -89,14 +86,8 @@ class ApprovalsRoom(Room[Mode]):
         Raises:
             TimeoutError: it has none within `timeout_seconds`. NotFound.
         """
-        ends_at = None if timeout_seconds is None else CLOCK() + timeout_seconds
-        found = yield from _look(approval_id, None, 0.0)
-        while found is None or not found.ended:
-            left = WAIT_SECONDS if ends_at is None else min(WAIT_SECONDS, ends_at - CLOCK())
-            if left <= 0:
-                raise TimeoutError(f"Approval {approval_id} has no outcome within {timeout_seconds} seconds.")
-            found = (yield from _look(approval_id, found.revision if found else None, left)) or found
-        return found
+        otherwise = f"Approval {approval_id} has no outcome"
+        return (yield from until_ended("approvals", approval_id, Approval, timeout_seconds, otherwise))
 
     @flow
     def watch(self, approval_id: str, *, since: int | None = None) -> Stream[Approval]:
@@ -108,14 +99,7 @@ class ApprovalsRoom(Room[Mode]):
         Raises:
             NotFound.
         """
-        found = yield from _look(approval_id, None, 0.0)
-        while True:
-            if found is not None and found.revision != since:
-                yield Give(found)
-                since = found.revision
-            if found is not None and found.ended:
-                return
-            found = yield from _look(approval_id, since, WAIT_SECONDS)
+        yield from each_change("approvals", approval_id, Approval, since)
 
     @flow
     def list(self, *, state: State | None = None) -> Stream[Approval]:
@@ -235,14 +219,6 @@ class ApprovalsRoom(Room[Mode]):
             NotApprover, AlreadyUsed, NotUsable. RevisionConflict, StaleFence.
         """
         return (yield from _say(approval_id, "revoke", {}, _guards(if_revision, fences, operation_id)))
-
-
-def _look(approval_id: str, since: int | None, wait_seconds: float) -> Script[Approval | None]:
-    """An approval; None: it has not changed since a revision, though it was waited for."""
-    target = at("approvals", approval_id, wait_seconds=wait_seconds or None)
-    known = {} if since is None else {"if-none-match": fields.etag(since)}
-    got = yield Send("GET", target, known, wait_seconds=wait_seconds)
-    return None if got.status == 304 else read(got, Approval)
 
 
 def _guards(if_revision: int | None, fences: Sequence[FenceRef], operation_id: str | None) -> dict[str, Any]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from steadhold.kit import fields
 from steadhold.kit.exact import JsonValue
-from steadhold.sdk.grammar import Give, Got, Mode, Script, Send, Stream, flow, verb
+from steadhold.sdk.grammar import Got, Mode, Script, Send, Stream, flow, verb
 from steadhold.sdk.job_shapes import (
     Checkpoint,
     Event,
@@ -23,9 +21,9 @@ from steadhold.sdk.job_shapes import (
     Submitted,
 )
 from steadhold.sdk.steering import Steering
+from steadhold.sdk.watching import each_change, until_ended
 from steadhold.sdk.words import (
     UNSET,
-    WAIT_SECONDS,
     Exact,
     Unset,
     at,
@@ -39,8 +37,6 @@ from steadhold.sdk.words import (
     verified,
 )
 from steadhold.sdk.work import Work
-
-CLOCK: Final[Callable[[], float]] = time.monotonic
 
 
 class _Items(msgspec.Struct):
@@ -109,14 +105,8 @@ class JobsRoom(Work[Mode], Steering[Mode]):
         Raises:
             TimeoutError: it has not ended within `timeout_seconds`. NotFound.
         """
-        ends_at = None if timeout_seconds is None else CLOCK() + timeout_seconds
-        job = yield from _look(job_id, None, 0.0)
-        while job is None or not job.ended:
-            left = WAIT_SECONDS if ends_at is None else min(WAIT_SECONDS, ends_at - CLOCK())
-            if left <= 0:
-                raise TimeoutError(f"Job {job_id} has not ended within {timeout_seconds} seconds.")
-            job = (yield from _look(job_id, job.revision if job else None, left)) or job
-        return job
+        otherwise = f"Job {job_id} has not ended"
+        return (yield from until_ended("jobs", job_id, Job, timeout_seconds, otherwise))
 
     @flow
     def watch(self, job_id: str, *, since: int | None = None) -> Stream[Job]:
@@ -128,14 +118,7 @@ class JobsRoom(Work[Mode], Steering[Mode]):
         Raises:
             NotFound.
         """
-        job = yield from _look(job_id, None, 0.0)
-        while True:
-            if job is not None and job.revision != since:
-                yield Give(job)
-                since = job.revision
-            if job is not None and job.ended:
-                return
-            job = yield from _look(job_id, since, WAIT_SECONDS)
+        yield from each_change("jobs", job_id, Job, since)
 
     @flow
     def list(
@@ -216,15 +199,6 @@ class JobsRoom(Work[Mode], Steering[Mode]):
         condition = put_if(if_revision)
         sent = change("PUT", at("job-types", type), configuration, operation_id=operation_id, headers=condition)
         return read((yield sent), JobType)
-
-
-def _look(job_id: str, since: int | None, wait_seconds: float) -> Script[Job | None]:
-    """A job; None: it has not changed since a revision, though it was waited for."""
-    target = at("jobs", job_id, wait_seconds=wait_seconds or None)
-    got = yield Send(
-        "GET", target, {} if since is None else {"if-none-match": fields.etag(since)}, wait_seconds=wait_seconds
-    )
-    return None if got.status == 304 else read(got, Job)
 
 
 def _exact(what: str, got: Got) -> Exact:
