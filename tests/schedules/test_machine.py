@@ -5,7 +5,7 @@ ends as exactly one outcome. Through the plans, and through a server.
 from __future__ import annotations
 
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 import pytest
@@ -97,25 +97,30 @@ class Instants(RuleBasedStateMachine):
         self.alive, self.floor = True, self.clock.now()
         self.due: set[Any] = set()
         self.manual = 0
-        self.shown = 0.0
+        self.looked = 0.0
 
-    def settle(self):
-        """What must have been recorded by now, whoever looks: the floor never goes back."""
+    def settle(self, *, edited=False):
+        """What must have been recorded by now, whoever looks: the floor never goes back.
+
+        It is the last instant that was recorded, or the last edit, whichever is later.
+        """
         now = self.clock.now()
+        self.looked = now.timestamp()
         if self.alive and now > self.floor:
-            first = self.floor.timestamp() // self.told.every_seconds + 1
-            for n in range(int(first), int(now.timestamp() // self.told.every_seconds) + 1):
-                self.due.add(n * self.told.every_seconds)
-        self.floor = max(self.floor, now)
+            every = self.told.every_seconds
+            first, last = int(self.floor.timestamp() // every) + 1, int(self.looked // every)
+            self.due.update(n * every for n in range(first, last + 1))
+            if first <= last:
+                self.floor = datetime.fromtimestamp(last * every, UTC)
+        if edited:
+            self.floor = max(self.floor, now)
 
     @rule(every=EVERY, overlap=OVERLAP, missed=MISSED, paused=st.booleans())
     def put(self, every, overlap, missed, paused):
         told = spec(every_seconds=every, overlap=overlap, missed=missed, paused=paused)
         same = self.alive and told == self.told
         if not same:
-            self.settle()
-            if self.clock.now() < self.floor:
-                self.shown = self.floor.timestamp()
+            self.settle(edited=True)
         came = self.door.put(told, self.revision if self.alive else None)
         assert came == self.revision + (not same)
         self.revision, self.told, self.alive = came, told, True
@@ -123,7 +128,7 @@ class Instants(RuleBasedStateMachine):
     @rule()
     def delete(self):
         if self.alive:
-            self.settle()
+            self.settle(edited=True)
             self.revision = self.door.delete(self.revision)
             self.alive = False
 
@@ -131,7 +136,7 @@ class Instants(RuleBasedStateMachine):
     def pause(self, paused):
         if self.alive:
             if paused != self.told.paused:
-                self.settle()
+                self.settle(edited=True)
                 self.revision += 1
             assert self.door.pause(paused=paused) == self.revision
             self.told = spec(
@@ -197,12 +202,8 @@ class Instants(RuleBasedStateMachine):
         return max(self.due, default=0)
 
     def too_new(self, recorded):
-        """A verb may have settled what came due in the milliseconds since the dict looked.
-
-        And a clock that was set back may show a time again under another spec, which may have instants then.
-        """
-        now = self.floor.timestamp()
-        return {at for at in recorded if at not in self.due and (abs(at - now) < 5 or at <= self.shown)}
+        """A verb may have settled what came due in the milliseconds since the dict looked."""
+        return {at for at in recorded if at not in self.due and abs(at - self.looked) < 5}
 
     def expanded(self, first, last, count):
         if count == 1:

@@ -78,4 +78,4 @@ def test_nothing_is_scanned(crowded, statement):
     ],
 )
 def test_it_is_found_by(crowded, name, table, index):
-    assert walks(crowded, getattr(SQL, name))[table] - {"Bitmap Heap Scan"} <= index
+    assert walks(crowded, getattr(SQL, name))[table] <= index
