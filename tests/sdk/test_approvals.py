@@ -57,7 +57,7 @@ def test_from_the_question_to_the_use(cast):
     id = question.approval_id
     assert (question.state, question.artifact, question.ended, question.grant) == ("pending", ONE, False, None)
     assert cast.anna.approvals.approve(id, ONE, comment="fine").state == "pending"
-    assert cast.bert.approvals.vote(id, "approve", ONE.hash).state == "approved"
+    assert cast.bert.approvals.approve(id, ONE.hash).state == "approved"
     found = cast.agent.approvals.wait(id, timeout_seconds=20)
     assert [(vote.subject, vote.comment) for vote in found.votes] == [("anna", "fine"), ("bert", None)]
     assert (found.ended, found.grant.state) == (True, "unused")

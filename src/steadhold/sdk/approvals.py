@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
@@ -23,7 +22,7 @@ from steadhold.sdk.approvals_shapes import (
 )
 from steadhold.sdk.grammar import Mode, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.watching import each_change, until_ended
-from steadhold.sdk.words import at, change, if_match, members, pages, read
+from steadhold.sdk.words import at, change, guarded, members, pages, read
 
 __all__ = [
     "AlreadyUsed",
@@ -107,26 +106,6 @@ class ApprovalsRoom(Room[Mode]):
         yield from pages(lambda cursor: at("approvals", state=state, cursor=cursor), Approval)
 
     @verb
-    def vote(
-        self,
-        approval_id: str,
-        decision: Decision,
-        seen: Artifact | str,
-        *,
-        comment: str | None = None,
-        if_revision: int | None = None,
-        fences: Sequence[FenceRef] = (),
-        operation_id: str | None = None,
-    ) -> Script[Approval]:
-        """Decide about what you have seen: its artifact, or the hash of it. Saying the same again is harmless.
-
-        Raises:
-            NotApprover. ApprovalEnded: `outcome` says how. ArtifactMismatch, AlreadyVoted.
-            RevisionConflict, StaleFence.
-        """
-        return (yield from _vote(approval_id, decision, seen, comment, _guards(if_revision, fences, operation_id)))
-
-    @verb
     def approve(
         self,
         approval_id: str,
@@ -137,8 +116,13 @@ class ApprovalsRoom(Room[Mode]):
         fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Approval]:
-        """Approve what you have seen. Raises as `vote` does."""
-        return (yield from _vote(approval_id, "approve", seen, comment, _guards(if_revision, fences, operation_id)))
+        """Approve what you have seen: its artifact, or the hash of it. Saying it again is harmless.
+
+        Raises:
+            NotApprover. ApprovalEnded: `outcome` says how. ArtifactMismatch, AlreadyVoted.
+            RevisionConflict, StaleFence.
+        """
+        return (yield from _vote(approval_id, "approve", seen, comment, if_revision, fences, operation_id))
 
     @verb
     def reject(
@@ -151,8 +135,8 @@ class ApprovalsRoom(Room[Mode]):
         fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Approval]:
-        """Reject what you have seen. Raises as `vote` does."""
-        return (yield from _vote(approval_id, "reject", seen, comment, _guards(if_revision, fences, operation_id)))
+        """Reject what you have seen. Raises as `approve` does."""
+        return (yield from _vote(approval_id, "reject", seen, comment, if_revision, fences, operation_id))
 
     @verb
     def withdraw(
@@ -168,7 +152,8 @@ class ApprovalsRoom(Room[Mode]):
         Raises:
             NotApprover: another asked. ApprovalEnded. RevisionConflict, StaleFence.
         """
-        return (yield from _say(approval_id, "withdraw", {}, _guards(if_revision, fences, operation_id)))
+        target = at("approvals", approval_id, "withdraw")
+        return (yield from guarded(target, {}, Approval, if_revision, fences, operation_id))
 
     @verb
     def verify(self, approval_id: str, artifact: Artifact, *, use_id: str | None = None) -> Script[Verdict]:
@@ -202,7 +187,8 @@ class ApprovalsRoom(Room[Mode]):
             ArtifactMismatch. AlreadyUsed: by another use. NotUsable: `reason` says why. RevisionConflict, StaleFence.
         """
         body = {**artifact.named(), "use_id": use_id}
-        return (yield from _say(approval_id, "use", body, _guards(if_revision, fences, operation_id)))
+        target = at("approvals", approval_id, "use")
+        return (yield from guarded(target, body, Approval, if_revision, fences, operation_id))
 
     @verb
     def revoke(
@@ -218,19 +204,20 @@ class ApprovalsRoom(Room[Mode]):
         Raises:
             NotApprover, AlreadyUsed, NotUsable. RevisionConflict, StaleFence.
         """
-        return (yield from _say(approval_id, "revoke", {}, _guards(if_revision, fences, operation_id)))
-
-
-def _guards(if_revision: int | None, fences: Sequence[FenceRef], operation_id: str | None) -> dict[str, Any]:
-    return {"headers": if_match(if_revision), "fences": fences, "operation_id": operation_id}
+        target = at("approvals", approval_id, "revoke")
+        return (yield from guarded(target, {}, Approval, if_revision, fences, operation_id))
 
 
 def _vote(
-    approval_id: str, decision: Decision, seen: Artifact | str, comment: str | None, guards: Mapping[str, Any]
+    approval_id: str,
+    decision: Decision,
+    seen: Artifact | str,
+    comment: str | None,
+    if_revision: int | None,
+    fences: Sequence[FenceRef],
+    operation_id: str | None,
 ) -> Script[Approval]:
     hash = seen if isinstance(seen, str) else seen.hash
-    return (yield from _say(approval_id, "votes", members(decision=decision, hash=hash, comment=comment), guards))
-
-
-def _say(approval_id: str, what: str, body: Mapping[str, Any], guards: Mapping[str, Any]) -> Script[Approval]:
-    return read((yield change("POST", at("approvals", approval_id, what), body, **guards)), Approval)
+    body = members(decision=decision, hash=hash, comment=comment)
+    target = at("approvals", approval_id, "votes")
+    return (yield from guarded(target, body, Approval, if_revision, fences, operation_id))

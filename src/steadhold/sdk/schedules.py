@@ -19,6 +19,7 @@ from steadhold.sdk.words import (
     an_id,
     at,
     change,
+    guarded,
     if_match,
     instant,
     members,
@@ -183,7 +184,7 @@ class SchedulesRoom(Room[Mode]):
         Raises:
             NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
         """
-        return (yield from _ask(id, "trigger", None, Run, if_revision, fences, operation_id))
+        return (yield from guarded(at("schedules", id, "trigger"), None, Run, if_revision, fences, operation_id))
 
     @verb
     def backfill(
@@ -203,7 +204,7 @@ class SchedulesRoom(Room[Mode]):
             Problem: `backfill_too_large`, `runs_pruned`.
         """
         body = {"from": instant(start), "to": instant(end)}
-        return (yield from _ask(id, "backfill", body, Backfill, if_revision, fences, operation_id))
+        return (yield from guarded(at("schedules", id, "backfill"), body, Backfill, if_revision, fences, operation_id))
 
     @verb
     def pause(
@@ -219,7 +220,7 @@ class SchedulesRoom(Room[Mode]):
         Raises:
             NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
         """
-        return (yield from _ask(id, "pause", None, Schedule, if_revision, fences, operation_id))
+        return (yield from guarded(at("schedules", id, "pause"), None, Schedule, if_revision, fences, operation_id))
 
     @verb
     def resume(
@@ -235,7 +236,7 @@ class SchedulesRoom(Room[Mode]):
         Raises:
             NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
         """
-        return (yield from _ask(id, "resume", None, Schedule, if_revision, fences, operation_id))
+        return (yield from guarded(at("schedules", id, "resume"), None, Schedule, if_revision, fences, operation_id))
 
 
 def _input(value: JsonValue | Unset, raw: bytes | None) -> msgspec.Raw | None:
@@ -256,16 +257,3 @@ def _put(
     target = at("schedules", an_id(id))
     got = yield change("PUT", target, spec, operation_id=operation_id, fences=fences, headers=put_if(if_revision))
     return read(got, Schedule)
-
-
-def _ask(
-    id: str,
-    what: str,
-    body: Mapping[str, str] | None,
-    into: type[Any],
-    if_revision: int | None,
-    fences: Sequence[FenceRef],
-    operation_id: str | None,
-) -> Script[Any]:
-    target, headers = at("schedules", id, what), if_match(if_revision)
-    return read((yield change("POST", target, body, operation_id=operation_id, fences=fences, headers=headers)), into)

@@ -14,7 +14,7 @@ from steadhold.kit import exact, fields, ids
 from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.errors import BadAnswer
-from steadhold.sdk.grammar import Give, Got, Identity, Send, Stream
+from steadhold.sdk.grammar import Give, Got, Identity, Script, Send, Stream
 
 T = TypeVar("T")
 
@@ -90,6 +90,19 @@ def change(
         said["content-type"] = "application/json"
         body = body if isinstance(body, bytes) else msgspec.json.encode(body)
     return Send(method, target, said, body, identity, key, wait_seconds, give_up_seconds)
+
+
+def guarded(
+    target: str,
+    body: Any,
+    into: type[T],
+    if_revision: int | None,
+    fences: Sequence[FenceRef],
+    operation_id: str | None,
+) -> Script[T]:
+    """POST what may be asked under a condition and under fences; what the answer says."""
+    headers = if_match(if_revision)
+    return read((yield change("POST", target, body, operation_id=operation_id, fences=fences, headers=headers)), into)
 
 
 def if_match(revision: int | None) -> dict[str, str]:
