@@ -47,8 +47,9 @@ def test_the_program_in_a_transaction_runs(committed, workspace, dsn):
         door.add("x", "y", inbox="orders")
         door.put_consumer("orders", "billing", Start("earliest"), None)
         names = {"conn": committed, "apply": lambda _conn, event: applied.append(event.sequence)}
-        exec(re.sub(r"with psycopg.*\n", "if True:\n", program).replace('"acme"', repr(workspace)), names)
-        assert applied == [1, 2]
+        for _run in range(2):  # the second goes on where the first came to
+            exec(re.sub(r"with psycopg.*\n", "if True:\n", program).replace('"acme"', repr(workspace)), names)
+            assert applied == [1, 2]
         assert door.get_consumer("orders", "billing").position == 2
 
 
