@@ -43,6 +43,13 @@ def test_the_waits_are_those_that_are_kept():
     assert tuple(float(n) * units[unit] for n, unit in told) == health.RETRY_SECONDS[1:]
 
 
+def test_the_first_number_is_of_the_attempt_that_waits_for_nothing():
+    waits = [float(n) for n in re.search(r"`\[([\d, ]+)\]` are three", section("When it fails"))[1].split(", ")]
+    assert len(waits) == 3
+    assert [health.next_wait(waits, tries, "d") is None for tries in (1, 2, 3)] == [False, False, True]
+    assert abs(health.next_wait(waits, 1, "d") - waits[1]) <= waits[1] * health.JITTER
+
+
 def test_every_field_that_is_sent_is_told():
     told = set(re.findall(r"^\| `([\w-]+)` \|", section("What is sent"), re.MULTILINE))
     source = files("steadhold.webhooks").joinpath("heading.py").read_text(encoding="utf-8")
