@@ -1,3 +1,9 @@
+-- part: approval
+-- What is read of an approval `a`.
+a.id::text, a.revision, a.reference, a.version, a.hash, a.length, a.action, a.title, a.note, a.requester,
+  a.approvers, a.approvers_scope, a.quorum, a.allow_requester, a.created_at, a.expires_at, a.usable_seconds, a.state,
+  a.ended_at, a."grant", a.usable_until, a.grant_ended_at, a.use_id, a.warned
+
 -- name: request
 -- rank: approvals by id
 -- A question is written down as it was asked. An id that is there already answers nothing.
@@ -37,18 +43,12 @@ with i as (
   where a.workspace = :workspace::text and a.id = any(:id::uuid[])
   order by a.id for no key update
 )
-select i.n, a.id::text, a.revision, a.reference, a.version, a.hash, a.length, a.action, a.title, a.note, a.requester,
-  a.approvers, a.approvers_scope, a.quorum, a.allow_requester, a.created_at, a.expires_at, a.usable_seconds, a.state,
-  a.ended_at, a."grant", a.usable_until, a.grant_ended_at, a.use_id, a.warned, steadhold.clock(),
-  (select h.incarnation << 32 from steadhold.house h where h.single)
+select i.n, {approval}, steadhold.clock(), (select h.incarnation << 32 from steadhold.house h where h.single)
 from i join held a on a.id = i.id
 
 -- name: look
 -- rank: read by id
-select i.n, a.id::text, a.revision, a.reference, a.version, a.hash, a.length, a.action, a.title, a.note, a.requester,
-  a.approvers, a.approvers_scope, a.quorum, a.allow_requester, a.created_at, a.expires_at, a.usable_seconds, a.state,
-  a.ended_at, a."grant", a.usable_until, a.grant_ended_at, a.use_id, a.warned, steadhold.clock(),
-  (select h.incarnation << 32 from steadhold.house h where h.single)
+select i.n, {approval}, steadhold.clock(), (select h.incarnation << 32 from steadhold.house h where h.single)
 from unnest(:id::uuid[]) with ordinality as i(id, n)
 join steadhold.approvals a on a.workspace = :workspace::text and a.id = any(:id::uuid[]) and a.id = i.id
 
@@ -105,10 +105,7 @@ with held as materialized (
   order by a.due_at limit :limit::bigint
   for no key update skip locked
 )
-select a.id::text, a.revision, a.reference, a.version, a.hash, a.length, a.action, a.title, a.note, a.requester,
-  a.approvers, a.approvers_scope, a.quorum, a.allow_requester, a.created_at, a.expires_at, a.usable_seconds, a.state,
-  a.ended_at, a."grant", a.usable_until, a.grant_ended_at, a.use_id, a.warned, steadhold.clock(),
-  (select h.incarnation << 32 from steadhold.house h where h.single)
+select {approval}, steadhold.clock(), (select h.incarnation << 32 from steadhold.house h where h.single)
 from held a
 
 -- name: listing
@@ -116,10 +113,7 @@ from held a
 -- planned anew: the wanted state decides about the index
 -- A page, newest first. `stored` are the states in which a row may be that is in the one wanted: what is past its
 -- time has expired, also while nobody has written that down.
-select a.id::text, a.revision, a.reference, a.version, a.hash, a.length, a.action, a.title, a.note, a.requester,
-  a.approvers, a.approvers_scope, a.quorum, a.allow_requester, a.created_at, a.expires_at, a.usable_seconds, a.state,
-  a.ended_at, a."grant", a.usable_until, a.grant_ended_at, a.use_id, a.warned, m.now,
-  (select h.incarnation << 32 from steadhold.house h where h.single)
+select {approval}, m.now, (select h.incarnation << 32 from steadhold.house h where h.single)
 from (select steadhold.clock() as now offset 0) m cross join steadhold.approvals a
 where a.workspace = :workspace::text and a.id < :before::uuid
   and (:wanted::text is null or a.state = any(:stored::text[]) and :wanted::text = case

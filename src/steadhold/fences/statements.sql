@@ -2,6 +2,11 @@
 -- statistics say, and never walks a workspace. The house is one row by two sub-selects, so that it counts
 -- as one, and is read by its key: a player may forbid scans, and then a scan makes every other choice look alike.
 
+-- part: house
+-- Which life of the data this is, and since when.
+select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+  (select h.began_at from steadhold.house h where h.single) as began_at
+
 -- name: grant
 -- rank: grants by subject
 -- Grants what is free, on the clock once the row is ours. Setting `subject` to what it is makes PostgreSQL lock a row
@@ -13,8 +18,7 @@ with i as materialized (
   select * from unnest(:subject::text[], :holder::text[], :key::text[], :length_seconds::float8[])
     with ordinality as i(subject, holder, key, length_seconds, n)
 ), house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), held as materialized (
   select g.subject from steadhold.grants g cross join house
   where g.workspace = :workspace::text and g.subject = any(:subject::text[])
@@ -70,8 +74,7 @@ returning i.n, g.until
 -- name: look
 -- rank: read by subject
 with house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 )
 select i.n, g.subject, g.fence, g.holder, g.key, g.length_seconds,
   steadhold.grant_end(g.until, g.fence, g.length_seconds, house.incarnation, house.began_at), g.released, steadhold.clock()
@@ -97,8 +100,7 @@ order by g.subject
 with i as materialized (
   select * from unnest(:subject::text[], :fence::bigint[]) with ordinality as i(subject, fence, n)
 ), house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), locked as materialized (
   select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
   where g.workspace = :workspace::text and g.subject = any(:subject::text[])
@@ -114,8 +116,7 @@ where steadhold.grant_end(l.until, l.fence, l.length_seconds, house.incarnation,
 with i as materialized (
   select * from unnest(:subject::text[], :fence::bigint[]) with ordinality as i(subject, fence, n)
 ), house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), locked as materialized (
   select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
   where g.workspace = :workspace::text and g.subject = any(:subject::text[])
@@ -133,8 +134,7 @@ with i as materialized (
   select * from unnest(:subject::text[], :fence::bigint[], :length_seconds::float8[])
     with ordinality as i(subject, fence, length_seconds, n)
 ), house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), locked as materialized (
   select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
   where g.workspace = :workspace::text and g.subject = any(:subject::text[])
@@ -161,8 +161,7 @@ select i.n, r.until, r.now from i join renewed r on r.subject = i.subject and r.
 with i as materialized (
   select * from unnest(:subject::text[], :fence::bigint[]) with ordinality as i(subject, fence, n)
 ), house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), locked as materialized (
   select g.subject, g.fence, g.until, g.length_seconds, g.released from steadhold.grants g
   where g.workspace = :workspace::text and g.subject = any(:subject::text[])
@@ -196,8 +195,7 @@ delete from steadhold.grants g where g.workspace = :workspace::text and g.subjec
 -- rank: grants
 -- Grants that have ended and that nobody has ended yet, locked. Those that were renewed are only looked at later.
 with house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), seen as materialized (
   select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
   where g.workspace = :workspace::text and g.kind = :kind::text and g.check_at <= (select steadhold.clock())

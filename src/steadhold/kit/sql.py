@@ -13,6 +13,9 @@ the row answers. Without `by` the statement is executed once for each item.
 
 A line `-- planned anew` says that its plan depends on what it is asked: our players, which otherwise have
 PostgreSQL keep one plan for all arguments, let it be planned each time.
+
+What several statements of a file say alike may stand once, above them all: what follows a line `-- part: house` is what
+`{house}` stands for.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ Item: TypeAlias = Mapping[str, Any]
 
 _PARAM: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)::([a-z0-9_]+)(\[\])?")
 _NAME: Final = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
+_PART: Final = re.compile(r"^-- part: (\w+)[ \t]*$", re.MULTILINE)
+_PLACE: Final = re.compile(r"\{(\w+)\}")
 _RANK: Final = re.compile(r"^-- rank: (\w+)(?: by (\w+(?:, \w+)*))?[ \t]*$", re.MULTILINE)
 _ANEW: Final = re.compile(r"^-- planned anew\b", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^\s*--.*\n?", re.MULTILINE)
@@ -98,17 +103,28 @@ def load(beside: str) -> Statements:
 
 
 def parse(text: str, room: str) -> Statements:
-    """Read named statements; a missing name, rank or cast is a ValueError that says which."""
-    _, *parts = _NAME.split(text)
-    found = zip(parts[::2], parts[1::2], strict=True)
-    return Statements({name: _one(room, name, body, nth) for nth, (name, body) in enumerate(found)})
+    """Read named statements; a missing name, rank, cast or part is a ValueError that says which."""
+    top, *named = _NAME.split(text)
+    _, *shared = _PART.split(top)
+    parts = {name: _bare(body) for name, body in _pairs(shared)}
+    return Statements({name: _one(room, name, body, nth, parts) for nth, (name, body) in enumerate(_pairs(named))})
 
 
-def _one(room: str, name: str, body: str, nth: int) -> Sql:
+def _pairs(split: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return zip(split[::2], split[1::2], strict=True)
+
+
+def _bare(text: str) -> str:
+    return _COMMENT.sub("", text).strip().rstrip(";")
+
+
+def _one(room: str, name: str, body: str, nth: int, parts: Mapping[str, str]) -> Sql:
     ranked = _RANK.search(body)
     if not ranked:
         raise ValueError(f"{room}.{name}: add a line `-- rank: …` (one of {', '.join(ranks.RANKS)}, read)")
     by = ranked[2].split(", ") if ranked[2] else ()
-    return Sql(
-        f"{room}.{name}", _COMMENT.sub("", body).strip().rstrip(";"), ranked[1], by, nth, anew=bool(_ANEW.search(body))
-    )
+    bare = _bare(body)
+    if missing := set(_PLACE.findall(bare)) - parts.keys():
+        raise ValueError(f"{room}.{name}: there is no part of the name {', '.join(sorted(missing))} above")
+    whole = _PLACE.sub(lambda m: parts[m[1]], bare)
+    return Sql(f"{room}.{name}", whole, ranked[1], by, nth, anew=bool(_ANEW.search(body)))

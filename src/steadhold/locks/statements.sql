@@ -2,6 +2,11 @@
 -- A lock that was released or has ended has no `until`. Only such a row is taken; one that the clock has ended, and
 -- nobody has written down, goes through `expire` first, so that its event is never missed.
 
+-- part: house
+-- Which life of the data this is, and since when.
+select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+  (select h.began_at from steadhold.house h where h.single) as began_at
+
 -- name: take
 -- rank: grants by subject
 -- Grants each lock that is free to the first that may have it: whoever stands first in line, or else whoever came first.
@@ -12,8 +17,7 @@ with i as materialized (
   select * from unnest(:subject::text[], :owner::text[], :operation::text[], :request::text[], :ttl_seconds::float8[])
     with ordinality as i(subject, owner, operation, request, ttl_seconds, n)
 ), house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), seen as materialized (
   select g.subject, g.fence, g.holder, g.operation, g.length_seconds, g.until,
     steadhold.grant_end(g.until, g.fence, g.length_seconds, house.incarnation, house.began_at) as ends
@@ -76,8 +80,7 @@ from judged j left join taken t on t.subject = j.subject left join fit f on f.n 
 with i as materialized (
   select distinct on (subject) * from unnest(:subject::text[]) with ordinality as i(subject, n) order by subject, n
 ), house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), locked as materialized (
   select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
   where g.workspace = :workspace::text and g.subject = any(:subject::text[])
@@ -102,8 +105,7 @@ select i.n, e.fence, e.holder, e.revision from i join ended e on e.subject = i.s
 with i as materialized (
   select * from unnest(:subject::text[], :fence::bigint[]) with ordinality as i(subject, fence, n)
 ), house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), locked as materialized (
   select g.subject, g.fence, g.holder, g.until, g.length_seconds, g.released, g.revision from steadhold.grants g
   where g.workspace = :workspace::text and g.subject = any(:subject::text[])
@@ -180,8 +182,7 @@ returning i.n
 -- rank: read by subject
 -- What a lock is now. One that the clock has ended has the revision with which that will be written down.
 with house as materialized (
-  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
-    (select h.began_at from steadhold.house h where h.single) as began_at
+  {house}
 ), line as materialized (
   select t.subject, count(*) as waiting from steadhold.lock_tickets t
   where t.workspace = :workspace::text and t.subject = any(:subject::text[]) and t.fence is null

@@ -1,6 +1,11 @@
 -- In the rank `schedules` the rows of schedules come first, then those of their runs, which only who holds their
 -- schedule writes. Statements of the rank `read` that write touch only what their plan holds already.
 
+-- part: schedule
+-- What is read of a schedule `s`.
+s.id, s.revision, s.spec, s.since, s.cursor, s.next_at, s.range_at, s.manual_at, s.told, s.tables, s.pruned_to,
+  s.deleted, s.made_at, s.changed_at
+
 -- name: moment
 -- rank: read
 -- all workspaces: the clock is everybody's
@@ -12,21 +17,18 @@ select steadhold.clock(), h.incarnation << 32 from steadhold.house h where h.sin
 with i as (
   select * from unnest(:id::text[]) with ordinality as i(id, n)
 ), held as materialized (
-  select s.id, s.revision, s.spec, s.since, s.cursor, s.next_at, s.range_at, s.manual_at, s.told, s.tables, s.pruned_to,
-    s.deleted, s.made_at, s.changed_at
+  select {schedule}
   from steadhold.schedules s
   where s.workspace = :workspace::text and s.id = any(:id::text[])
   order by s.id for no key update
 )
-select i.n, held.id, held.revision, held.spec, held.since, held.cursor, held.next_at, held.range_at, held.manual_at,
-  held.told, held.tables, held.pruned_to, held.deleted, held.made_at, held.changed_at
+select i.n, held.*
 from i join held on held.id = i.id
 
 -- name: due
 -- rank: schedules
 -- Schedules with an instant that is due, and that nobody else is looking at.
-select s.id, s.revision, s.spec, s.since, s.cursor, s.next_at, s.range_at, s.manual_at, s.told, s.tables, s.pruned_to,
-  s.deleted, s.made_at, s.changed_at
+select {schedule}
 from steadhold.schedules s
 where s.workspace = :workspace::text and s.next_at <= (select steadhold.clock())
 order by s.next_at limit :limit::bigint
@@ -35,8 +37,7 @@ for no key update skip locked
 -- name: planned
 -- rank: schedules
 -- Schedules whose next instant was found by older zone tables.
-select s.id, s.revision, s.spec, s.since, s.cursor, s.next_at, s.range_at, s.manual_at, s.told, s.tables, s.pruned_to,
-  s.deleted, s.made_at, s.changed_at
+select {schedule}
 from steadhold.schedules s
 where s.workspace = :workspace::text and s.next_at is not null and s.tables < :tables::text
 order by s.tables, s.id limit :limit::bigint
@@ -181,16 +182,14 @@ where r.workspace = :workspace::text and r.schedule = :schedule::text and r.oper
 
 -- name: look
 -- rank: read
-select s.id, s.revision, s.spec, s.since, s.cursor, s.next_at, s.range_at, s.manual_at, s.told, s.tables, s.pruned_to,
-  s.deleted, s.made_at, s.changed_at
+select {schedule}
 from steadhold.schedules s
 where s.workspace = :workspace::text and s.id = :id::text
 
 -- name: page
 -- rank: read
 -- A page of schedules by id, of those under prefixes.
-select s.id, s.revision, s.spec, s.since, s.cursor, s.next_at, s.range_at, s.manual_at, s.told, s.tables, s.pruned_to,
-  s.deleted, s.made_at, s.changed_at
+select {schedule}
 from steadhold.schedules s
 where s.workspace = :workspace::text and s.id > :after::text and not s.deleted
   and ('' = any(:within::text[]) or s.id = any(:within::text[]))
