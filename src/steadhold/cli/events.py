@@ -96,7 +96,7 @@ def subscriptions_ls(client: Client, limit: int | None, out: Out) -> None:
 @click.argument("id", type=an_id)
 @click.argument("types", nargs=-1, required=True)
 @click.option("--inbox", metavar="NAME", help="To this inbox.")
-@click.option("--sink", metavar="NAME", help="To this sink.")
+@click.option("--sink", metavar="NAME", help="To this sink: for a later version, this one refuses it.")
 @click.option("--aggregate", "aggregates", multiple=True, metavar="GLOB", help="Only of these; several may be given.")
 @click.option("--unordered", is_flag=True, help="Nothing waits behind what cannot be published.")
 @click.option("--create", is_flag=True, help="Make a subscription that is not there.")
