@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from steadhold import access, events, fences
-from steadhold.approvals import verdicts
+from steadhold.approvals import telling, verdicts
 from steadhold.approvals.model import WARNED_AFTER, Act, Approval, Asked, By, Deed
 from steadhold.approvals.outcomes import Moved
-from steadhold.events import Happened, Head
+from steadhold.approvals.telling import Entry
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, Refusal, each, maybe
@@ -22,14 +22,6 @@ SQL: Final = load(__file__)
 R = TypeVar("R", bound=Refusal)
 MOMENT_SECONDS: Final = 1e-5
 """Times that lie closer are the same one: PostgreSQL counts in microseconds."""
-
-Entry: TypeAlias = tuple[str, int, Happened]
-"""A line of an approval's history: its aggregate, its revision, what happened."""
-
-
-def subject(id: str) -> str:
-    """The name under which events and waits know an approval."""
-    return f"approval:{id}"
 
 
 def act(
@@ -78,15 +70,14 @@ def done(
     deed: Act,
     by: By,
     entries: Sequence[Entry],
-    audited: str,
     comment: str | None = None,
 ) -> Plan[Moved]:
-    """Write down who moved an approval, tell it, and answer how it stands."""
+    """Write down who moved an approval, tell it, and answer how it stands. The first entry is the deed's own."""
     done = yield from write_down(workspace, row.id, row.raised(1), deed, by, comment)
     yield from events.record(workspace, entries)
     if now.state != row.state:
-        yield from events.move(workspace, [head(now)])
-    yield from access.audit(workspace, by.actor, f"approval.{audited}", subject(now.id))
+        yield from events.move(workspace, [telling.head(now)])
+    yield from access.audit(workspace, by.actor, entries[0][2].type, telling.subject(now.id))
     return Moved(replace(now, deeds=(*row.deeds, done)))
 
 
@@ -148,11 +139,6 @@ def question(workspace: str, asked: Asked, by: By) -> dict[str, Any]:
     }
 
 
-def head(row: Approval) -> Head:
-    """Where an approval stands, for whoever waits for its outcome."""
-    return Head(subject(row.id), row.revision, row.state, open=row.state == "pending")
-
-
 def asked_before(row: Approval, asked: Asked, by: By) -> Moved:
     """Answer for a question whose id is there: it is the same question again."""
     expires_in_seconds = (row.expires_at - row.created_at).total_seconds()
@@ -165,23 +151,6 @@ def asked_before(row: Approval, asked: Asked, by: By) -> Moved:
     if then != now or by.subject != row.requester or not same_time:
         raise ValueError(f"{asked.id} is another approval: take a fresh id for another question")
     return Moved(row, repeated=True)
-
-
-def event(row: Approval, revision: int, what: str, told: dict[str, Any]) -> Entry:
-    """An event of an approval: `approval.<what>`. Each says what it is about."""
-    about = {"reference": row.artifact.reference, "version": row.artifact.version, "hash": row.artifact.hash}
-    return subject(row.id), revision, Happened(f"approval.{what}", msgspec.json.encode(about | told))
-
-
-def outcome(now: Approval, by: By) -> dict[str, Any]:
-    """What the event of an outcome tells: who brought it about, and until when it may be acted on."""
-    until = {} if now.usable_until is None else {"usable_until": now.usable_until}
-    return {"outcome": now.state, "by": by.subject, **until}
-
-
-def passed(now: Approval, what: str) -> dict[str, Any]:
-    """What the event of a time that passed tells."""
-    return {"expires_at": now.expires_at} if what in ("expiring", "expired") else {"usable_until": now.usable_until}
 
 
 def listed(names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steadhold import access, events, fences
-from steadhold.approvals import moving, verdicts
+from steadhold.approvals import moving, telling, verdicts
 from steadhold.approvals.model import STATES, Approval, Artifact, Asked, By, Decision, State
 from steadhold.approvals.moving import SQL
 from steadhold.approvals.outcomes import (
@@ -50,9 +50,9 @@ def request(workspace: str, asked: Asked, *, by: By, fences_held: Sequence[Fence
         return moving.asked_before((yield from moving.with_deeds(workspace, [row]))[0], asked, by)
     told = {"title": row.title, "requester": row.requester, "quorum": row.quorum, "expires_at": row.expires_at}
     done = yield from moving.write_down(workspace, row.id, row.revision, "request", by, None)
-    yield from events.record(workspace, [moving.event(row, row.revision, "requested", told)])
-    yield from events.move(workspace, [moving.head(row)])
-    yield from access.audit(workspace, by.actor, "approval.requested", moving.subject(row.id))
+    yield from events.record(workspace, [telling.event(row, row.revision, "requested", told)])
+    yield from events.move(workspace, [telling.head(row)])
+    yield from access.audit(workspace, by.actor, "approval.requested", telling.subject(row.id))
     return Moved(verdicts.as_of_now(replace(row, deeds=(done,))))
 
 
@@ -83,10 +83,10 @@ def vote(
     row, now = held
     revision_of_vote = row.raised(1)
     told = {"by": by.subject, "decision": decision, "votes": len(row.votes) + 1, "quorum": row.quorum}
-    entries = [moving.event(now, revision_of_vote, "voted", told)]
+    entries = [telling.event(now, revision_of_vote, "voted", told)]
     if now.state != row.state:
-        entries.append(moving.event(now, now.revision, now.state, moving.outcome(now, by)))
-    return (yield from moving.done(workspace, row, now, decision, by, entries, "voted", comment))
+        entries.append(telling.event(now, now.revision, now.state, telling.outcome(now, by)))
+    return (yield from moving.done(workspace, row, now, decision, by, entries, comment))
 
 
 @operation
@@ -102,8 +102,8 @@ def withdraw(
     if not isinstance(held, tuple):
         return held
     row, now = held
-    entries = [moving.event(now, now.revision, now.state, moving.outcome(now, by))]
-    return (yield from moving.done(workspace, row, now, "withdraw", by, entries, "withdrawn"))
+    entries = [telling.event(now, now.revision, now.state, telling.outcome(now, by))]
+    return (yield from moving.done(workspace, row, now, "withdraw", by, entries))
 
 
 @operation
@@ -126,8 +126,8 @@ def use(
     if not isinstance(held, tuple):
         return held
     row, now = held
-    entries = [moving.event(now, now.revision, "used", {"by": by.subject, "use_id": use_id})]
-    return (yield from moving.done(workspace, row, now, "use", by, entries, "used"))
+    entries = [telling.event(now, now.revision, "used", {"by": by.subject, "use_id": use_id})]
+    return (yield from moving.done(workspace, row, now, "use", by, entries))
 
 
 @operation
@@ -143,8 +143,8 @@ def revoke(
     if not isinstance(held, tuple):
         return held
     row, now = held
-    entries = [moving.event(now, now.revision, "revoked", {"by": by.subject})]
-    return (yield from moving.done(workspace, row, now, "revoke", by, entries, "revoked"))
+    entries = [telling.event(now, now.revision, "revoked", {"by": by.subject})]
+    return (yield from moving.done(workspace, row, now, "revoke", by, entries))
 
 
 @operation
@@ -196,8 +196,8 @@ def pass_time(workspace: str, limit: int) -> Plan[int]:
     found = [Approval.read(*row) for row in (yield from rows(SQL.passing, workspace=workspace, limit=limit))]
     moves = [(row, *move) for row in found if (move := verdicts.passed(row)) is not None]
     yield from each(SQL.move, [moving.changed(workspace, row, now) for row, now, _ in moves])
-    told = [moving.event(now, now.revision, what, moving.passed(now, what)) for _, now, what in moves]
+    told = [telling.event(now, now.revision, what, telling.passed(now, what)) for _, now, what in moves]
     yield from events.record(workspace, told)
-    ended = [moving.head(now) for row, now, _ in moves if now.state != row.state]
+    ended = [telling.head(now) for row, now, _ in moves if now.state != row.state]
     yield from events.move(workspace, ended)
     return len(moves)
