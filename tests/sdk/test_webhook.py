@@ -93,3 +93,10 @@ def test_an_event_whose_id_has_a_dot_is_signed_under_one_that_has_none():
     assert "." not in sign.wire_id("a.b@1")
     assert sign.wire_id("a.b@1") == sign.wire_id("a.b@1") != sign.wire_id("a.b@2")
     assert sign.wire_id("job:1@2") == "job:1@2"
+
+
+@pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp", "webhook-signature"])
+@pytest.mark.parametrize("half", ["\ud800", "v1,\ud800"])
+def test_half_a_character_is_refused_as_any_garbage(name, half):
+    with pytest.raises(NotVerified):
+        verify({**SIGNED, name: half})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold.webhooks import guard
+from steadhold.webhooks import guard, heading
 
 USUAL = guard.read_rules(())
 
@@ -66,3 +66,19 @@ def test_a_host_without_an_address_is_not_dialled():
 def test_an_entry_that_is_none(entry):
     with pytest.raises(guard.EntryFault):
         guard.read_rules((entry,))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Host", "host", "Content-Type", "content_length", "Webhook-Id", "webhook_signature", "X-Steadhold-Attempt",
+        "x_steadhold_delivery_id", "Transfer-Encoding", "transfer_encoding", "a b", "a:b", "x\r\ny", "",
+    ],
+)  # fmt: skip
+def test_fields_that_an_endpoint_cannot_have(name):
+    assert heading.field_fault(name, "x")
+
+
+@pytest.mark.parametrize("value", ["", " x", "x\r\nwebhook-id: 1", "x\x00", "x\n", "ä", "x" * 4_097])
+def test_values_that_a_field_cannot_have(value):
+    assert heading.field_fault("x-own", value) == heading.field_fault("x-own", "\x00")

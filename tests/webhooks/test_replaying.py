@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from steadhold.webhooks import delivering, replaying
+from steadhold.webhooks import delivering, plans, replaying
 from steadhold.webhooks.model import Cancelled
 from steadhold.webhooks.outcomes import Ended, Pruned
-from tests.webhooks.house import URL, Sender, create, event, fan_out, states
+from tests.webhooks.house import BY, URL, Sender, create, event, fan_out, states
 
 pytestmark = pytest.mark.database
 
@@ -98,3 +98,50 @@ def test_what_is_past_its_window_goes_unless_it_is_pending(conn, workspace, cloc
     clock.move(31 * 86_400)
     assert replaying.purge(conn, workspace, 10) == 2
     assert states(conn, workspace, made) == ["pending"]
+
+
+def test_a_replay_sends_no_pings(conn, workspace):
+    made, other = create(conn, workspace), create(conn, workspace)
+    id = str(uuid.uuid4())
+    replaying.ping(conn, workspace, other.id, id, replaying.ping_body(id, other.id, "order.placed"), "order.placed")
+    since = made.made_at - timedelta(seconds=1)
+    for endpoint in (made, other):
+        replaying.replay_many(conn, workspace, endpoint.id, str(uuid.uuid4()), since, "all")
+        replaying.replay_on(conn, workspace, 10)
+    assert (states(conn, workspace, made), states(conn, workspace, other)) == ([], ["pending"])
+
+
+def test_a_ping_to_what_was_deleted_ends(conn, workspace):
+    made = create(conn, workspace)
+    id = str(uuid.uuid4())
+    replaying.ping(conn, workspace, made.id, id, replaying.ping_body(id, made.id, "webhook.ping"), "webhook.ping")
+    plans.delete(conn, workspace, made.id, made.revision, by=BY)
+    assert ("webhooks.skipped" in due(conn, workspace), replaying.skip(conn, workspace, 10)) == (True, 1)
+    assert replaying.delivery(conn, workspace, id).delivery.state == "skipped"
+    assert "webhooks.skipped" not in due(conn, workspace)
+
+
+def test_what_was_deleted_goes_with_the_last_that_tells_of_it(conn, workspace, clock):
+    made = create(conn, workspace)
+    fan_out(conn, workspace, [event()])
+    Sender(conn, workspace, made).send()
+    replaying.replay_many(conn, workspace, made.id, str(uuid.uuid4()), made.made_at - timedelta(seconds=1), "failed")
+    replaying.replay_on(conn, workspace, 10)
+    plans.delete(conn, workspace, made.id, made.revision, by=BY)
+    assert (rows_left(conn, workspace), "webhooks.purge" in due(conn, workspace)) == ([1, 1, 1, 1, 1], False)
+    clock.move(31 * 86_400)
+    assert "webhooks.purge" in due(conn, workspace)
+    while replaying.purge(conn, workspace, 10):
+        pass
+    assert (rows_left(conn, workspace), "webhooks.purge" in due(conn, workspace)) == ([0, 0, 0, 0, 0], False)
+
+
+def due(conn, workspace):
+    found = conn.execute("select duty from steadhold.due_webhooks() where workspace = %s", (workspace,))
+    return {duty for (duty,) in found}
+
+
+def rows_left(conn, workspace):
+    tables = ("webhooks", "deliveries", "attempts", "webhook_bodies", "webhook_replays")
+    counts = (f"select count(*) from steadhold.{t} where workspace = %s" for t in tables)
+    return [conn.execute(count, (workspace,)).fetchone()[0] for count in counts]

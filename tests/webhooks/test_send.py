@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tracemalloc
 from datetime import UTC, datetime
 
@@ -199,3 +200,38 @@ class SteadyClock:
         loop = asyncio.get_running_loop()
         real = loop.time
         return patch.object(loop, "time", lambda: real() + self.now)
+
+
+async def test_attempts_that_begin_together_look_a_name_up_once():
+    asked = 0
+    all_here, both = asyncio.Event(), asyncio.Barrier(3)
+
+    async def slow(host, port):
+        nonlocal asked
+        asked += 1
+        await all_here.wait()
+        return ["10.0.0.1"]
+
+    async def comes():
+        await both.wait()
+        return True
+
+    first, second = sending(1), sending(2)
+    async with (
+        Sender("https://example.com/", guard.read_rules(()), 4, resolve=slow) as sender,
+        asyncio.TaskGroup() as all,
+    ):
+        tasks = [all.create_task(sender.send(one, {}, comes)) for one in (first, second)]
+        await both.wait()
+        for _ in range(100):
+            await asyncio.sleep(0)
+        all_here.set()
+    assert [task.result().state for task in tasks] == ["refused", "refused"]
+    assert asked == 1
+
+
+async def test_an_attempt_that_waited_to_begin_does_not_outlive_its_time():
+    async with receiving(never) as receiver, Sender(receiver.url, LOOPBACK, 4, total_seconds=3600.0) as sender:
+        past = asyncio.get_running_loop().time() - 1.0
+        result = await sender.send(sending(), {}, yes, past)
+    assert (result.state, receiver.connections) == ("refused", 0)

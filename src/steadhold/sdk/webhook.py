@@ -85,7 +85,10 @@ class Webhook:
             raise NotVerified("webhook-timestamp is no whole number of seconds.")
         if abs(self._now() - int(sent)) >= self._tolerance + 1:
             raise NotVerified(f"The delivery was not sent within {self._tolerance} seconds of now.")
-        signed = b"%b.%b.%b" % (id.encode("utf-8", "surrogateescape"), sent.encode(), body)
+        try:
+            signed = b"%b.%b.%b" % (id.encode("utf-8", "surrogateescape"), sent.encode(), body)
+        except UnicodeEncodeError as error:
+            raise NotVerified("webhook-id has half a character.") from error
         if not self._signed(signatures, signed):
             raise NotVerified("No signature fits this secret and these bytes.")
         return _delivery(said, id, int(sent), body)

@@ -148,22 +148,30 @@ def begin(workspace: str, webhook: str, fence: int, limit: int) -> Plan[Batch | 
     """
     if stale := (yield from fences.require(workspace, [FenceRef(lane_of(webhook), fence)])):
         return stale
-    at = yield from maybe(SQL.share, endpoint, workspace=workspace, id=webhook)
+    seen = yield from maybe(SQL.look, endpoint, workspace=workspace, id=webhook)
+    lock = SQL.share if seen is None or seen.spec.rate is None else SQL.hold
+    at = yield from maybe(lock, endpoint, workspace=workspace, id=webhook)
     if at is None:
         return None
     started = yield from one(SQL.started, int, workspace=workspace, webhook=webhook)
-    now = yield from one(SQL.moment, _same, workspace=workspace)
+    now, free_at = yield from one(SQL.free, _moments, workspace=workspace, webhook=webhook)
     room = health.room(at.health, at.spec.concurrency, started, now) if at.enabled else 0
+    rate = at.spec.rate if lock is SQL.hold else None
+    affords = health.affords(rate, free_at, now)
+    room = room if affords is None else min(room, affords)
     found = yield from rows(
         SQL.begin, workspace=workspace, webhook=webhook, limit=min(limit, room or 1), pings_only=not room,
         seconds=ATTEMPT_SECONDS,
     )  # fmt: skip
+    if rate is not None and found:
+        until = health.free_after(rate, free_at, now, len(found))
+        yield from rows(SQL.spend, workspace=workspace, webhook=webhook, free_at=until)
     secrets = (yield from rows(SQL.secrets, workspace=workspace, id=webhook)) if found else []
     return Batch(at, tuple(Secret(*row) for row in secrets), tuple(Sending(*row) for row in found))
 
 
-def _same(at: datetime) -> datetime:
-    return at
+def _moments(at: datetime, free_at: datetime | None) -> tuple[datetime, datetime | None]:
+    return at, free_at
 
 
 @operation
@@ -183,13 +191,14 @@ def settle(workspace: str, webhook: str, results: Sequence[Result]) -> Plan[int]
     """
     at = yield from maybe(SQL.hold, endpoint, workspace=workspace, id=webhook)
     ended = yield from rows(SQL.end_attempts, workspace=workspace, **_ended(results))
-    new = {(delivery, n) for delivery, n, _ in ended}
+    new = {(delivery, n): started_at for delivery, n, started_at, _ in ended}
     results = [result for result in results if (result.delivery, result.n) in new]
     if not results:
         return 0
     moves, lanes = yield from _moved(workspace, at, results)
     if at is not None:
-        yield from _fared(workspace, at, results, max(row[2] for row in ended), moves, lanes)
+        told = [result for result in results if result.made and new[result.delivery, result.n] >= at.changed_at]
+        yield from _fared(workspace, at, told, max(row[3] for row in ended), moves, lanes)
     return len(results)
 
 
@@ -236,8 +245,11 @@ def _fared(
     workspace: str, at: Endpoint, results: Sequence[Result], now: datetime, moves: Sequence[Move],
     known: Mapping[str, Delivery],
 ) -> Plan[None]:  # fmt: skip
-    """Write down how the endpoint fares; disable it where that says so, and tell of lanes that are blocked."""
-    answers = [result.answered for result in results if result.made]
+    """Write down how the endpoint fares; disable it where that says so, and tell of lanes that are blocked.
+
+    `results` are of attempts that began since it is as it is: what an address before that answered tells nothing.
+    """
+    answers = [result.answered for result in results]
     fares = health.after(at.health, answers, now)
     well = any(answered.well for answered in answers)
     if fares != at.health or (well and (at.last_success_at is None or (now - at.last_success_at).total_seconds() > 60)):

@@ -15,7 +15,7 @@ from steadhold.kit import failpoints
 from steadhold.kit.plan import Call
 from steadhold.webhooks import delivering, heading
 from steadhold.webhooks.guard import Allowed
-from steadhold.webhooks.model import LANE_SECONDS, Batch, Result, Sending
+from steadhold.webhooks.model import ATTEMPT_SECONDS, LANE_SECONDS, Batch, Result, Sending
 from steadhold.webhooks.seal import Sealing, Unsealable
 from steadhold.webhooks.send import Resolve, Sender, resolve
 
@@ -100,15 +100,12 @@ class _Lane:
     under_way: set[asyncio.Task[None]] = field(default_factory=set[Any])
     results: list[Result] = field(default_factory=list[Result])
     ended: asyncio.Event = field(default_factory=asyncio.Event)
-    tokens: float = 1.0
-    filled_at: float = 0.0
     sender: Sender | None = None
-    rate: float | None = None
 
     async def run(self) -> None:
         """Begin, send and settle until nothing is left, then leave the endpoint to whoever comes next."""
         loop = asyncio.get_running_loop()
-        renewed_at = self.filled_at = loop.time()
+        renewed_at = loop.time()
         idle = 0
         try:
             while idle < ROUNDS_IDLE_MAX or self.under_way or self.results:
@@ -145,33 +142,18 @@ class _Lane:
     async def _begin(self) -> int | None:
         """Begin as many attempts as there is room for; None where the lease or the endpoint is gone."""
         room = self.of.share - len(self.under_way)
-        if room <= 0 or self.tokens_left() < 1.0:
+        if room <= 0:
             return 0
-        limit = min(room, int(self.tokens))
-        batch = await self.of.play(delivering.begin.call(self.workspace, self.webhook, self.fence, limit))
+        until = asyncio.get_running_loop().time() + ATTEMPT_SECONDS
+        batch = await self.of.play(delivering.begin.call(self.workspace, self.webhook, self.fence, room))
         if not isinstance(batch, Batch):
             return None
-        self._adapt(batch)
         failpoints.hit("webhooks.begun")
         if batch.sendings:
-            await self._send(batch)
-        self.tokens -= len(batch.sendings)
+            await self._send(batch, until)
         return len(batch.sendings)
 
-    def _adapt(self, batch: Batch) -> None:
-        self.rate = batch.endpoint.spec.rate
-        if self.rate is None:
-            self.tokens = float(self.of.sends_max)
-
-    def tokens_left(self) -> float:
-        """Attempts that may begin now under the endpoint's rate."""
-        now = asyncio.get_running_loop().time()
-        if self.rate is not None:
-            self.tokens = min(self.tokens + (now - self.filled_at) * self.rate, max(1.0, self.rate))
-        self.filled_at = now
-        return self.tokens
-
-    async def _send(self, batch: Batch) -> None:
+    async def _send(self, batch: Batch, until: float) -> None:
         try:
             secrets, own = heading.opened(self.of.sealing, self.workspace, batch)
         except Unsealable:
@@ -182,7 +164,7 @@ class _Lane:
         look = _Look(self, batch.endpoint.spec.url)
         for sending in batch.sendings:
             fields = heading.headers(sending, secrets, own)
-            task = asyncio.create_task(self._attempt(sender, sending, fields, look))
+            task = asyncio.create_task(self._attempt(sender, sending, fields, look, until))
             self.under_way.add(task)
             task.add_done_callback(self.under_way.discard)
 
@@ -197,9 +179,11 @@ class _Lane:
             self.sender = await made.__aenter__()
         return self.sender
 
-    async def _attempt(self, sender: Sender, sending: Sending, fields: Mapping[str, str], look: _Look) -> None:
+    async def _attempt(
+        self, sender: Sender, sending: Sending, fields: Mapping[str, str], look: _Look, until: float
+    ) -> None:
         try:
-            self._told(await sender.send(sending, fields, lambda: look.still(sending)))
+            self._told(await sender.send(sending, fields, lambda: look.still(sending), until))
         except asyncio.CancelledError:
             self._told(Result(sending.delivery, sending.n, "unknown", why="its sender stopped"))
             raise

@@ -29,9 +29,10 @@ _FORBIDDEN: Final = frozenset({
 def field_fault(name: str, value: str) -> str | None:
     """Why an endpoint cannot have a header field, as a sentence that does not repeat its value; None where it can."""
     lower = name.lower()
+    seen = lower.replace("_", "-")  # as receivers behind CGI and WSGI see it
     if not _NAME.fullmatch(name):
         return "A field's name is a token of HTTP."
-    if lower in _FORBIDDEN or lower.startswith(_OURS):
+    if seen in _FORBIDDEN or seen.startswith(_OURS):
         return f"The field {lower} is not an endpoint's to say."
     if len(value) > VALUE_CHARS_MAX or not _VALUE.fullmatch(value):
         return f"The value of {lower} must be 1 to {VALUE_CHARS_MAX} visible ASCII characters, blanks only between."

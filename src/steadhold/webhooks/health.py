@@ -22,6 +22,9 @@ FAILURES_TO_PAUSE: Final = 5
 PAUSE_SECONDS: Final = 30.0
 PAUSE_SECONDS_MAX: Final = 86_400.0
 RETRY_AFTER_SECONDS_MIN: Final = 1.0
+FREE_SECONDS_MAX: Final = 1e9
+"""A rate that is next to nothing must not lead beyond all calendars."""
+
 FAILURES_TO_DISABLE: Final = 20
 SILENCE_TO_DISABLE: Final = timedelta(days=5)
 
@@ -109,6 +112,22 @@ def room(health: Health, concurrency: int, started: int, at: datetime) -> int:
         return 0
     width = concurrency if health.width is None else min(concurrency, health.width)
     return max(0, width - started)
+
+
+def affords(rate: float | None, free_at: datetime | None, at: datetime) -> int | None:
+    """How many attempts may begin now at `rate` a second, saved up for at most a second; None: as many as there are."""
+    if rate is None:
+        return None
+    burst = max(1.0, rate)
+    saved = burst if free_at is None else (at - free_at).total_seconds() * rate + 1.0
+    return max(0, int(min(saved, burst)))
+
+
+def free_after(rate: float, free_at: datetime | None, at: datetime, begun: int) -> datetime:
+    """When the next attempt may begin, once so many have begun now."""
+    full = at - timedelta(seconds=(max(1.0, rate) - 1.0) / rate)
+    since = full if free_at is None else max(free_at, full)
+    return since + timedelta(seconds=min(begun / rate, FREE_SECONDS_MAX))
 
 
 def next_wait(schedule: Sequence[float], tries: int, delivery: str) -> float | None:

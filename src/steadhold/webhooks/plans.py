@@ -123,6 +123,7 @@ def enable(workspace: str, id: str, *, by: Actor) -> Plan[Shown | Missing | Writ
     if not isinstance(held, Endpoint):
         return Missing()
     now = yield from write(workspace, held, held.spec, enabled=True, why=None, anew=True)
+    yield from rows(SQL.resume, workspace=workspace, id=id)
     yield from told(workspace, now, "webhook.enabled", {}, by)
     fresh = yield from one(SQL.look, endpoint, workspace=workspace, id=id)
     return (yield from _shown(workspace, fresh))

@@ -212,7 +212,8 @@ def _deliver_again(workspace: str, webhook: str, replay: str, found: Sequence[tu
 @single_operation
 def skip(workspace: str, limit: int) -> Plan[int]:
     """End what is pending for endpoints that are disabled."""
-    return len((yield from rows(SQL.skip, workspace=workspace, limit=limit)))
+    ids = [id for (id,) in (yield from rows(SQL.hold_disabled, workspace=workspace, limit=limit))]
+    return len((yield from rows(SQL.skip, workspace=workspace, ids=ids, limit=limit))) if ids else 0
 
 
 @single_operation
@@ -229,11 +230,12 @@ def announce(workspace: str, limit: int) -> Plan[int]:
 
 @single_operation
 def purge(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) -> Plan[int]:
-    """Remove deliveries that ended longer ago than they are kept, with their attempts, and bytes that none needs."""
+    """Remove what ended longer ago than it is kept: deliveries with attempts, bytes, replays, and deleted endpoints."""
     item = {"workspace": workspace, "kept_seconds": float(kept_seconds), "limit": limit}
-    gone = yield from rows(SQL.purge_deliveries, **item)
-    bodies = yield from rows(SQL.purge_bodies, **item)
-    return len(gone) + len(bodies)
+    gone = 0
+    for statement in (SQL.purge_deliveries, SQL.purge_bodies, SQL.purge_replays, SQL.purge_webhooks):
+        gone += len((yield from rows(statement, **item)))
+    return gone
 
 
 def ping_body(id: str, webhook: str, type: str) -> bytes:

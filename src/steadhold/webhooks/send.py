@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import math
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -26,6 +29,9 @@ HEAD_CHARS_MAX: Final = 4 * 1024
 CHECKED_SECONDS_MAX: Final = 1.0
 """How long a look at lease and endpoint is good for, on this machine's steady clock."""
 
+LOOKUPS_MAX: Final = 256
+"""Names that one process looks up at once; each endpoint asks for one at a time."""
+
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 Still = Callable[[], Awaitable[bool]]
 
@@ -38,27 +44,50 @@ class Stale(Exception):
     """The lease is lost, or the endpoint disabled or moved: nothing was sent."""
 
 
+_LOOKING: Final = ThreadPoolExecutor(LOOKUPS_MAX, thread_name_prefix="webhook names")
+
+
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """All addresses of a name, as this machine looks them up."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    """All addresses of a name, as this machine looks them up: that may take long, in threads nobody else needs."""
+    look = functools.partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_LOOKING, look)
     return [str(address[0]) for *_, address in found]
 
 
 class _Vetting(AbstractResolver):
-    """Looks a name up once a connection, and refuses it where any of its addresses may not be dialled."""
+    """Looks a name up for each connection, and refuses it where any of its addresses may not be dialled.
+
+    Connections that are made together share a look-up: a name that is slow to find holds one thread, not many.
+    """
 
     def __init__(self, resolve: Resolve, scheme: str, rules: Sequence[Allowed]) -> None:
         self._resolve, self._scheme, self._rules = resolve, scheme, rules
+        self._looking: dict[tuple[str, int], asyncio.Task[Sequence[str]]] = {}
+
+    async def _found(self, host: str, port: int) -> Sequence[str]:
+        at = (host, port)
+        looking = self._looking.get(at)
+        if looking is None:
+            looking = self._looking[at] = asyncio.create_task(self._look(at))
+        return await asyncio.shield(looking)
+
+    async def _look(self, at: tuple[str, int]) -> Sequence[str]:
+        try:
+            return await self._resolve(*at)
+        finally:
+            del self._looking[at]
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:  # noqa: ARG002 - all families are judged
         """Answer the addresses of a name, all of them judged. Raises Refused."""
-        found = await self._resolve(host, port)
+        found = await self._found(host, port)
         if guard.refused(self._scheme, port, found, self._rules):
             raise Refused(f"{host} has no address, or one that may not be dialled")
         return [_resolved(host, address, port) for address in found]
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """Wait for no look-up any more."""
+        for looking in list(self._looking.values()):
+            looking.cancel()
 
 
 def _resolved(host: str, address: str, port: int) -> ResolveResult:
@@ -152,8 +181,8 @@ class Sender:
         """Judge the address once more that is dialled indeed, a literal one too."""
 
         def dial(info: tuple[Any, ...]) -> socket.socket:
-            family, kind, proto, _, (address, *_rest) = info
-            if guard.refused(place.scheme, place.port, [str(address)], self.rules):
+            family, kind, proto, _, (address, port, *_rest) = info
+            if guard.refused(place.scheme, port, [str(address)], self.rules):
                 raise Refused("the address may not be dialled")
             made = socket.socket(family, kind, proto)
             made.setblocking(False)
@@ -161,28 +190,31 @@ class Sender:
 
         return dial
 
-    async def send(self, sending: Sending, headers: Mapping[str, str], still: Still) -> Result:
+    async def send(self, sending: Sending, headers: Mapping[str, str], still: Still, until: float = math.inf) -> Result:
         """Make an attempt, and say honestly what is known of it. It raises nothing but being cancelled.
 
-        `still` tells whether it may be made: it is asked just before a connection is opened or used.
+        `still` tells whether it may be made: it is asked just before a connection is opened or used. `until`: nothing
+        of it goes on after that moment of the loop's clock, however long it waited to begin.
         """
         course = _Course(still)
         _COURSE.set(course)
         told: dict[str, Any]
         try:
-            told = await self._sent(sending, headers, course)
+            told = await self._sent(sending, headers, course, until)
         except TimeoutError:
             state: AttemptState = "unknown" if course.connected else "refused"
-            told = {"state": state, "why": f"nothing came within {self.total_seconds:g} seconds"}
+            told = {"state": state, "why": f"nothing came within its time, at most {self.total_seconds:g} seconds"}
         except Exception as error:  # noqa: BLE001 - whatever happens is written down as it is, and nothing is lost by it
             stale = isinstance(error, Stale)
             told = {"state": "unknown" if course.connected else "refused", "why": _why(error), "made": not stale}
         shown = "".join(f"{name}: {value}\n" for name, value in headers.items() if name.startswith(SHOWN))
         return Result(sending.delivery, sending.n, address=course.address, request=_text(shown), **told)
 
-    async def _sent(self, sending: Sending, headers: Mapping[str, str], course: _Course) -> dict[str, Any]:
+    async def _sent(
+        self, sending: Sending, headers: Mapping[str, str], course: _Course, until: float
+    ) -> dict[str, Any]:
         assert self._session is not None, "a sender is entered before it sends"
-        until = asyncio.get_running_loop().time() + self.total_seconds
+        until = min(until, asyncio.get_running_loop().time() + self.total_seconds)
         async with asyncio.timeout_at(until):
             await course.look()
             answer = await self._session.post(self.url, data=sending.body, headers=headers, allow_redirects=False)

@@ -61,6 +61,7 @@ update steadhold.webhooks k set
   paused_until = case when :anew::boolean then null else k.paused_until end,
   pauses = case when :anew::boolean then 0 else k.pauses end,
   width = case when :anew::boolean then null else k.width end,
+  free_at = case when k.rate is distinct from :rate::float8 then null else k.free_at end,
   changed_at = steadhold.clock()
 where k.workspace = :workspace::text and k.id = :id::uuid and not k.deleted
 returning k.revision, k.changed_at
@@ -201,7 +202,7 @@ from unnest(:delivery::uuid[], :n::int[], :state::smallint[], :status::int[], :w
   as i(delivery, n, state, status, why, address, request, response, response_body)
 where a.workspace = :workspace::text and a.delivery = any(:delivery::uuid[])
   and a.delivery = i.delivery and a.n = i.n and a.state = 0
-returning a.delivery::text, a.n, a.ended_at
+returning a.delivery::text, a.n, a.started_at, a.ended_at
 
 -- name: overdue
 -- rank: consumers
@@ -240,6 +241,20 @@ update steadhold.deliveries d set next_at = steadhold.clock(), skipped = first.s
 from first
 where d.workspace = :workspace::text and d.id = any(array(select f.id from first f)) and d.id = first.id
   and d.state = 0 and d.next_at is null
+  and (
+    select a.state = 0 from steadhold.attempts a
+    where a.workspace = :workspace::text and a.delivery = d.id and a.n = d.attempts) is not true
+
+-- name: resume
+-- rank: consumers
+-- The first of each lane may be tried where what was before it was ended while the endpoint was disabled.
+update steadhold.deliveries d set next_at = steadhold.clock()
+where d.workspace = :workspace::text and d.webhook = :id::uuid and d.lane is not null and d.state in (0, 5)
+  and d.state = 0 and d.next_at is null
+  and not exists (
+    select from steadhold.deliveries f
+    where f.workspace = :workspace::text and f.webhook = :id::uuid and f.lane = d.lane and f.state in (0, 5)
+      and (f.place, f.id) < (d.place, d.id))
   and (
     select a.state = 0 from steadhold.attempts a
     where a.workspace = :workspace::text and a.delivery = d.id and a.n = d.attempts) is not true
@@ -294,13 +309,16 @@ where r.workspace = :workspace::text and r.state = 0 order by r.id limit 1 for u
 
 -- name: replayable
 -- rank: read
--- The next bodies, each with what became of its last delivery to this endpoint (null: there was none).
+-- The next bodies of events, not of pings, each with what became of its last delivery to this endpoint (null: there was none).
 select b.made_at, b.event_id, b.aggregate_id, b.aggregate_revision, b.type, (
     select array_agg(d.state::int) from steadhold.deliveries d
     where d.workspace = :workspace::text and d.event_id = b.event_id and d.webhook = :webhook::uuid and d.kind < 2)
 from steadhold.webhook_bodies b
 where b.workspace = :workspace::text and (b.made_at, b.event_id) > (:cursor_at::timestamptz, :cursor_id::text)
   and b.made_at <= :until::timestamptz
+  and (
+    select d.id from steadhold.deliveries d
+    where d.workspace = :workspace::text and d.event_id = b.event_id and d.kind = 2 limit 1) is null
 order by b.made_at, b.event_id limit :limit::bigint
 
 -- name: deliver_again
@@ -317,18 +335,28 @@ update steadhold.webhook_replays r set cursor_at = :cursor_at::timestamptz, curs
   state = :state::smallint, ended_at = case when :state::smallint > 0 then steadhold.clock() end
 where r.workspace = :workspace::text and r.id = :id::uuid
 
+-- name: hold_disabled
+-- rank: consumers
+-- Nobody enables them while what waits for them is being ended: a lane of which half is ended would stand still.
+select k.id::text from steadhold.webhooks k
+where k.workspace = :workspace::text and not k.enabled and exists (
+  select from steadhold.deliveries d
+  where d.workspace = :workspace::text and d.webhook = k.id and d.state in (0, 5) and (d.kind < 2 or k.deleted))
+order by k.id limit :limit::bigint
+for share of k
+
 -- name: skip
 -- rank: consumers
--- What was to go to an endpoint that is disabled is not sent; what is under way ends by itself.
+-- What was to go to an endpoint that is disabled is not sent; what is under way ends by itself. Pings go with the last.
 with gone as materialized (
   select d.id from steadhold.webhooks k
   cross join lateral (
     select d.id from steadhold.deliveries d
-    where d.workspace = :workspace::text and d.webhook = k.id and d.state in (0, 5) and d.kind < 2
+    where d.workspace = :workspace::text and d.webhook = k.id and d.state in (0, 5) and (d.kind < 2 or k.deleted)
     order by d.id limit :limit::bigint
     for update of d skip locked
   ) d
-  where k.workspace = :workspace::text and not k.enabled
+  where k.workspace = :workspace::text and k.id = any(:ids::uuid[]) and not k.enabled
   limit :limit::bigint
 )
 update steadhold.deliveries d set state = 4, next_at = null, announce_at = null, ended_at = steadhold.clock()
@@ -374,9 +402,42 @@ where b.workspace = :workspace::text and b.event_id = any(array(
       and (
         select d.id from steadhold.deliveries d
         where d.workspace = :workspace::text and d.event_id = o.event_id limit 1) is null
+      and (
+        select r.id from steadhold.webhook_replays r
+        where r.workspace = :workspace::text and r.state = 0 limit 1) is null
     order by o.made_at limit :limit::bigint))
 returning b.event_id
 
--- name: moment
+-- name: purge_replays
+-- rank: consumers
+delete from steadhold.webhook_replays r
+where r.workspace = :workspace::text and r.id = any(array(
+    select o.id from steadhold.webhook_replays o
+    where o.workspace = :workspace::text
+      and o.ended_at < (select steadhold.clock()) - make_interval(secs => :kept_seconds::float8)
+    order by o.ended_at limit :limit::bigint))
+returning r.id
+
+-- name: purge_webhooks
+-- rank: consumers
+-- What was deleted goes once nothing tells of it any more.
+delete from steadhold.webhooks k
+where k.workspace = :workspace::text and k.id = any(array(
+    select o.id from steadhold.webhooks o
+    where o.workspace = :workspace::text and o.deleted
+      and o.changed_at < (select steadhold.clock()) - make_interval(secs => :kept_seconds::float8)
+      and (
+        select d.id from steadhold.deliveries d
+        where d.workspace = :workspace::text and d.webhook = o.id limit 1) is null
+    order by o.changed_at limit :limit::bigint))
+returning k.id
+
+-- name: free
 -- rank: read
-select steadhold.clock() from steadhold.workspaces w where w.workspace = :workspace::text
+select steadhold.clock(), k.free_at from steadhold.webhooks k
+where k.workspace = :workspace::text and k.id = :webhook::uuid
+
+-- name: spend
+-- rank: consumers
+update steadhold.webhooks k set free_at = :free_at::timestamptz
+where k.workspace = :workspace::text and k.id = :webhook::uuid

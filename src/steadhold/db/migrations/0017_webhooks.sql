@@ -1,7 +1,7 @@
 -- webhooks: endpoints, what is to be delivered to them, and each attempt at it.
 
 -- `why`: why it is disabled; `new` until it was enabled once. `width`: how many attempts it may have at once while it is
--- let up after a pause; null: as many as `concurrency`.
+-- let up after a pause; null: as many as `concurrency`. `free_at`: when its rate lets the next attempt begin.
 create table steadhold.webhooks (
   workspace text collate "C" not null,
   id uuid not null,
@@ -23,12 +23,14 @@ create table steadhold.webhooks (
   paused_until timestamptz,
   pauses int not null default 0,
   width int,
+  free_at timestamptz,
   last_success_at timestamptz,
   made_at timestamptz not null,
   changed_at timestamptz not null,
   primary key (workspace, id),
   check (not (enabled and deleted))
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+create index webhooks_past on steadhold.webhooks (workspace, changed_at) where deleted;
 
 -- Sealed; the newest is current. One before it signs too, until its grace is over.
 create table steadhold.webhook_secrets (
@@ -159,13 +161,17 @@ create function steadhold.due_webhooks() returns table (workspace text, duty tex
   union all
   select distinct k.workspace, 'webhooks.skipped' from steadhold.webhooks k
   where not k.enabled and exists (select from steadhold.deliveries d
-    where d.workspace = k.workspace and d.webhook = k.id and d.state in (0, 5) and d.kind < 2)
+    where d.workspace = k.workspace and d.webhook = k.id and d.state in (0, 5) and (d.kind < 2 or k.deleted))
   union all
   select w.workspace, 'webhooks.purge' from steadhold.workspaces w
+  cross join (select steadhold.clock() - make_interval(secs =>
+    coalesce(nullif(current_setting('steadhold.deliveries_seconds', true), ''), '2592000')::float8) as until) past
   where exists (select from steadhold.webhook_bodies b
-    where b.workspace = w.workspace
-      and b.made_at < (select steadhold.clock()) - make_interval(secs =>
-        coalesce(nullif(current_setting('steadhold.deliveries_seconds', true), ''), '2592000')::float8))
+      where b.workspace = w.workspace and b.made_at < past.until)
+    or exists (select from steadhold.webhook_replays r
+      where r.workspace = w.workspace and r.ended_at < past.until)
+    or exists (select from steadhold.webhooks k
+      where k.workspace = w.workspace and k.deleted and k.changed_at < past.until)
 $$;
 revoke all on function steadhold.due_webhooks() from public;
 grant execute on function steadhold.due_webhooks() to steadhold_app;
@@ -178,7 +184,8 @@ create function steadhold.due_deliveries() returns table (workspace text, webhoo
   select k.workspace, k.id from steadhold.webhooks k
   where not k.deleted and exists (select from steadhold.deliveries d
     where d.workspace = k.workspace and d.webhook = k.id and d.next_at <= (select steadhold.clock())
-      and (d.kind = 2 or k.enabled and coalesce(k.paused_until, '-infinity') <= (select steadhold.clock())))
+      and (d.kind = 2 or k.enabled
+        and greatest(k.paused_until, k.free_at, '-infinity') <= (select steadhold.clock())))
 $$;
 revoke all on function steadhold.due_deliveries() from public;
 grant execute on function steadhold.due_deliveries() to steadhold_app;
