@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 import warnings
+from abc import abstractmethod
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any, Final, Self, TypeVar
@@ -93,8 +94,8 @@ class _Base(Rooms[Mode]):
             self._home = (here, http)
         return http
 
-    def _connections(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _connections(self) -> Any: ...
 
     def _settings(self, transport: type[Any]) -> dict[str, Any]:
         """How httpx2 is set up. Without TLS no certificates are loaded; loopback heeds no proxies."""

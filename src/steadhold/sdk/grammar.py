@@ -7,6 +7,7 @@ sockets are the player's. A stream is a script that also yields `Give`: each is 
 from __future__ import annotations
 
 import functools
+from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass, field
 from types import MethodType
@@ -142,10 +143,12 @@ class Pending(Generic[T]):
 class Player(Protocol):
     """What plays scripts: a client."""
 
+    @abstractmethod
     def play(self, script: Script[Any]) -> Any:
         """Answer what the script comes to, or a coroutine that does."""
         ...
 
+    @abstractmethod
     def flow(self, stream: Stream[Any]) -> Any:
         """Answer an iterator of what the stream gives, or an asynchronous one."""
         ...

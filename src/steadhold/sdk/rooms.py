@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Generic
 
 from steadhold.sdk.access import AuditRoom, EntitlementsRoom, KeysRoom, WorkspacesRoom
 from steadhold.sdk.approvals import ApprovalsRoom
 from steadhold.sdk.commits import CommitsRoom
 from steadhold.sdk.events import AggregatesRoom, EventsRoom, PublicationsRoom, SubscriptionsRoom
-from steadhold.sdk.grammar import Mode, Script, Stream
+from steadhold.sdk.grammar import Mode, Player
 from steadhold.sdk.inboxes import InboxesRoom
 from steadhold.sdk.jobs import JobsRoom
 from steadhold.sdk.locks import LocksRoom
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from steadhold.sdk.commits_noted import Commit
 
 
-class Rooms(Generic[Mode]):
+class Rooms(Player, Generic[Mode]):
     """What a client is a client of."""
 
     def __init__(self) -> None:
@@ -48,11 +48,3 @@ class Rooms(Generic[Mode]):
         from steadhold.sdk.commits_noted import Commit
 
         return Commit(self, operation_id)
-
-    def play(self, script: Script[Any]) -> Any:
-        """Answer what a script comes to."""
-        raise NotImplementedError
-
-    def flow(self, stream: Stream[Any]) -> Any:
-        """Iterate over what a stream gives."""
-        raise NotImplementedError
