@@ -153,3 +153,21 @@ def test_another_language_takes_part_in_its_own_transaction(database, committed,
     assert history() == [b'{"a":1}']
     late = said("7", "commit")
     assert (late.returncode != 0, history()) == (True, [b'{"a":1}'])
+
+
+@pytest.mark.parametrize("more", [
+    {"event_id": ""}, {"event_id": "a b"}, {"event_id": "x" * 201}, {"schema_version": 0}, {"correlation_id": "a b"},
+    {"causation_id": ""}, {"data_ref": ""}, {"data_ref": "x" * 1_001}, {"state": ""}, {"aggregate_type": "a/b"},
+    {"owner": "lock:another"}, {"owner": "job:7"}, {"data": b"x" * 65_537}, {"data": b"1", "data_ref": "r"},
+])  # fmt: skip
+def test_it_takes_what_the_door_takes(program, more):
+    assert refused(program, "c", None, **more) == "SH422"
+
+
+def test_each_of_its_events_is_found_by_its_id(program, committed, workspace):
+    assert refused(program, "l" * 185, None) == "SH422"
+    append(program, "l" * 185, None, event_id="mine")
+    append(program, "l" * 184, None)
+    with committed.transaction():
+        for name in ("mine", "l" * 184 + "@1"):
+            assert events.get(committed, workspace, name).event_id == name

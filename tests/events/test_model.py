@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
+import pytest
+
 from steadhold.events import event_id
+from steadhold.events.flow import matches
 from steadhold.events.model import data_ref, is_ours, place_of
 from steadhold.kit.ids import is_id
 
@@ -33,3 +36,27 @@ def test_aggregates_of_rooms_are_ours():
     assert is_ours("lock:deploy")
     assert not is_ours("jobs")
     assert not is_ours("order:1")
+
+
+@pytest.mark.parametrize(
+    ("glob", "fits", "not_these"),
+    [
+        ("a", ["a"], ["", "aa", "ab"]),
+        ("*", ["", "a", "a\nb"], []),
+        ("a*", ["a", "ab", "aa"], ["", "ba"]),
+        ("*a", ["a", "ba", "aba"], ["ab"]),
+        ("a*a", ["aa", "aba", "aaa"], ["a", "ab"]),
+        ("a*b*a", ["aba", "axbxa", "abba"], ["aa", "ab", "ba"]),
+        ("ab*ba", ["abba", "abxba"], ["aba"]),
+        ("a**b", ["ab", "axb"], ["a", "b"]),
+        ("*bc*bc*", ["bcbc", "abcxbcd"], ["bcb", "bcc"]),
+        ("a.c", ["a.c"], ["abc"]),
+    ],
+)
+def test_a_star_stands_for_any_characters(glob, fits, not_these):
+    assert [matches([glob], text) for text in (*fits, *not_these)] == [True] * len(fits) + [False] * len(not_these)
+
+
+def test_no_glob_takes_longer_than_its_text_is_long():
+    assert not matches(["*a" * 100], "a" * 199 + "b")
+    assert not matches(["*a*a*a*a*a*a*a*a*a*a*b"], "a" * 200)

@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from steadhold import events, fences
-from steadhold.events import Appended, Happened, Head, Waiting
+from steadhold.events import Appended, EventTaken, Happened, Head, Waiting
 from steadhold.fences import Granted, Wanted
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import RevisionConflict, StaleFence
@@ -111,3 +111,18 @@ def test_an_owned_aggregate_takes_nothing_from_a_holder_who_was_taken_over(explo
     assert seen.waits
     assert {type(o["old"]) for o in seen.outcomes} >= {Appended, StaleFence}
     assert any(isinstance(o["new"], Appended) for o in seen.outcomes)
+
+
+def test_one_id_is_given_to_one_event_however_many_want_it(explore):
+    def append(scene, aggregate):
+        return events.append.call(scene.workspace, aggregate, None, [Happened("a", event_id="mine")])
+
+    def once(scene):
+        assert {type(told) for told in scene.outcomes.values()} == {Appended, EventTaken}
+
+    seen = explore(
+        setup=lambda _stage: None,
+        actors={name: lambda scene, name=name: append(scene, name) for name in ("one", "two")},
+        always=once,
+    )
+    assert seen.waits

@@ -215,3 +215,28 @@ def test_appends_and_a_replay_give_each_event_a_publication(explore):
         assert published(scene, 0) == [1]
 
     explore(setup=setup, actors={"match": match, "replay": replay}, always=there)
+
+
+def test_nothing_of_a_replay_outlives_a_subscription_that_is_deleted_meanwhile(explore):
+    span = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
+
+    def published_once(stage):
+        stage.play(subscribe(stage))
+        stage.play(append(stage, None, "a"))
+        stage.play(match(stage))
+        (found,) = stage.play(subscribing.publications.call(stage.workspace, "pending", None, 10))
+        stage.play(subscribing.skip.call(stage.workspace, found.id))
+
+    def ended(scene):
+        assert isinstance(scene.outcomes["deleter"], Unsubscribed)
+        assert published(scene, 0) == []
+
+    seen = explore(
+        setup=published_once,
+        actors={
+            "deleter": lambda scene: subscribing.unsubscribe.call(scene.workspace, "s", 1),
+            "replayer": lambda scene: subscribing.replay.call(scene.workspace, "s", *span, ("", 0), 10),
+        },
+        always=ended,
+    )
+    assert len({repr(outcomes["replayer"]) for outcomes in seen.outcomes}) == 2

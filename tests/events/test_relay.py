@@ -257,3 +257,15 @@ async def test_where_something_happened_the_next_is_looked_for_at_once_and_not_f
     relay.note(stream.workspace)
     await relay.linger()
     assert asked == ["events.match"]
+
+
+async def test_what_was_on_its_way_to_an_earlier_target_is_skipped_with_the_rest(stream):
+    await stream.subscribe("s", "sink:x")
+    await stream.happen("a")
+    await stream.match()
+    moved = await stream(events.subscribe, "s", events.Spec(("*",), "sink:y"), 1)
+    await stream.happen("a", expected=1)
+    await stream.match()
+    await stream(events.unsubscribe, "s", moved.subscription.revision)
+    await stream.publish()
+    assert (stream.sink.asked, await stream.listed("pending")) == ([], [])

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from steadhold.kit.ids import new_id
+from steadhold.kit.page import write_cursor
 
 MADE = {"events": [{"type": "order.placed", "data": {"total": 1.10}}], "aggregate_type": "order", "state": "placed"}
 
@@ -153,6 +154,8 @@ async def test_publications_are_shown_and_steered(house):
     assert (await house("POST", f"{address}/skip")).code == "publication_settled"
     assert (await house("POST", f"/v1/publications/{new_id()}/skip")).status == 404
     assert (await house("GET", "/v1/publications")).code == "bad_query"
+    forged = write_cursor("publications", "no uuid")
+    assert (await house("GET", f"/v1/publications?state=pending&cursor={forged}")).code == "bad_cursor"
     span = {"from": "2000-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z"}
     assert (await house("POST", "/v1/subscriptions/s/replay", span)).json == {"events": 1}
     assert len((await house("GET", "/v1/publications?state=pending")).json["items"]) == 1

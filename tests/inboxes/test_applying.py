@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sqlite3
 import threading
@@ -138,6 +139,8 @@ def test_what_a_handler_raises_leaves_nothing(file):
 
     with file, pytest.raises(LookupError, match="no order"):
         apply_once(file, "billing", Event(), fails)
+    with file, pytest.raises(StopIteration):
+        apply_once(file, "billing", Event(), lambda _order: next(iter([])))
     assert file.execute("select count(*) from steadhold_applied").fetchone() == (0,)
     with file:
         assert apply_once(file, "billing", Event(), Handler(7)) == Applied("next", 7)
@@ -150,6 +153,30 @@ async def test_what_an_asynchronous_handler_raises_leaves_nothing(shop, rows):
     async with ASYNC["asyncpg"](shop.dsn) as conn:
         with pytest.raises(LookupError, match="no order"):
             await apply_once(conn, "billing", Event(), fails)
+    assert rows() == []
+
+
+@pytest.mark.parametrize("kind", ["psycopg", "psycopg2"])
+def test_what_a_handlers_statement_raises_is_raised(kind, shop, rows):
+    with pytest.raises(Exception, match="no_table"), SYNC[kind](shop.dsn) as conn:
+        apply_once(conn, "billing", Event(), lambda _order: conn.cursor().execute("select * from no_table"))
+    assert rows() == []
+
+
+async def test_a_handler_that_is_cut_off_has_applied_nothing(shop, rows):
+    """Whoever goes on and commits has not applied the event."""
+    began = asyncio.Event()
+
+    async def waits(_order):
+        began.set()
+        await asyncio.Event().wait()
+
+    async with ASYNC["asyncpg"](shop.dsn) as conn:
+        applying = asyncio.ensure_future(apply_once(conn, "billing", Event(), waits))
+        await began.wait()
+        applying.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await applying
     assert rows() == []
 
 
@@ -182,3 +209,16 @@ def test_it_needs_a_transaction_and_a_horizon(shop, file, rows):
     with pytest.raises(TypeError, match="psycopg"):
         apply_once(object(), "billing", Event(), Handler())
     assert rows() == []
+
+
+def test_a_connection_of_ones_own_kind_is_pruned(tmp_path):
+    class Mine(sqlite3.Connection):
+        pass
+
+    with contextlib.closing(sqlite3.connect(tmp_path / "mine.db", factory=Mine)) as conn:
+        conn.executescript(TABLES["sqlite"])
+        with conn:
+            apply_once(conn, "billing", Event(), Handler())
+            conn.execute("update steadhold_applied set applied_at = datetime('now', '-40 days')")
+            prune_applied(conn)
+        assert conn.execute("select count(*) from steadhold_applied").fetchone() == (0,)

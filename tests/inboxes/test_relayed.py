@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from steadhold.events import Event
 from steadhold.events.flow import Publication, Reject, Retry, Taken
+from steadhold.inboxes import reading
 from steadhold.inboxes.relayed import publish
 from steadhold.kit.plan import Call
 from steadhold.play.caller import play
@@ -70,3 +73,14 @@ def test_another_event_under_a_known_id_is_rejected(door, relay):
 
 def test_where_there_is_no_inbox_they_wait(relay):
     assert relay(publication(1), publication(2)) == [Retry("there is no inbox a")] * 2
+
+
+def test_a_page_is_json_whatever_the_data_is(door, relay):
+    door.make()
+    odd = [b"\xff", b"", b'{"a":1,"a":2}', b'{"a":', b"1"]
+    assert relay(*[publication(n, data) for n, data in enumerate(odd, 1)]) == [Taken()] * 5
+    shown = msgspec.json.decode(reading.page(door.read("a")))["events"]
+    assert [base64.b64decode(event["data_base64"]) for event in shown[:4]] == odd[:4]
+    assert {event["content_type"] for event in shown[:4]} == {"application/octet-stream"}
+    assert (shown[4]["data"], "content_type" in shown[4]) == (1, False)
+    assert relay(publication(1, odd[0])) == [Taken()]

@@ -7,6 +7,7 @@ from typing import Any, Final
 from steadhold.events import flow, subscribing, wire
 from steadhold.events.flow import Spec, Subscription, Told
 from steadhold.kit import limits
+from steadhold.kit.ids import UUID
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.page import CursorFault, page, read_cursor, write_cursor
 from steadhold.kit.plan import Refusal
@@ -121,7 +122,7 @@ def replay(ask: Request) -> Ask[flow.Replayed | Missing]:
 
 def publications(ask: Request) -> Ask[list[Told]]:
     """Publications that are pending, blocked or parked."""
-    most, after = query.limit(ask), query.cursor(ask, "publications", str)
+    most, after = query.limit(ask), query.cursor(ask, "publications", UUID)
     state: Any = query.one_of(ask, "state", "pending", "blocked", "parked")
     if state is None:
         problem.stop("bad_query", "Say which: state is pending, blocked or parked.", parameter="state")

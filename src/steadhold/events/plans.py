@@ -157,7 +157,9 @@ def _permitted(
 
 def _new_ids(workspace: str, happened: Sequence[Happened]) -> Plan[EventTaken | None]:
     named = [told.event_id for told in happened if told.event_id is not None]
-    hands = yield from each(SQL.taken, [{"workspace": workspace, "event_id": name} for name in named])
+    items = [{"workspace": workspace, "event_id": name} for name in named]
+    yield from each(SQL.hold_name, items)
+    hands = yield from each(SQL.taken, items)
     twice = next((name for n, name in enumerate(named) if name in named[:n]), None)
     taken = next((name for name, hand in zip(named, hands, strict=True) if hand), twice)
     return None if taken is None else EventTaken(taken)
@@ -263,14 +265,10 @@ def history(workspace: str, aggregate_id: str, after: int, limit: int) -> Plan[H
     events = tuple(event(*row) for row in found)
     if events and events[0].aggregate_revision == after + 1:
         return History(events)
-    first = yield from one(SQL.first_kept, _number, workspace=workspace, aggregate_id=aggregate_id)
+    ((first,),) = yield from rows(SQL.first_kept, workspace=workspace, aggregate_id=aggregate_id)
     if first is not None and first > after + 1 and first & 0xFFFF_FFFF != 1:
         return EventsPruned(first)
     return History(events)
-
-
-def _number(value: int | None) -> int | None:
-    return value
 
 
 @operation

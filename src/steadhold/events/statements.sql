@@ -58,6 +58,12 @@ with i as materialized (
 )
 select i.n, l.revision from i join locked l using (aggregate_id)
 
+-- name: hold_name
+-- rank: aggregates by event_id
+-- Holds ids that events are to have, until commit: who comes second waits here, and then sees the first's event.
+select i.n, pg_advisory_xact_lock(hashtextextended(:workspace::text || '/' || i.event_id, 4185))::text
+from (select * from unnest(:event_id::text[]) with ordinality as i(event_id, n) order by event_id offset 0) i
+
 -- name: create
 -- rank: aggregates by aggregate_id
 -- Creates aggregates; of several with one id the first wins, and whoever is creating one is waited for.
@@ -267,6 +273,13 @@ select s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s
 from steadhold.subscriptions s
 where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text])
 
+-- name: subscription_kept
+-- rank: aggregates
+-- Held, so that a deletion waits and then finds what was written for it.
+select s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
+from steadhold.subscriptions s
+where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text]) and not s.deleted for key share
+
 -- name: subscriptions
 -- rank: read
 select s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
@@ -436,8 +449,9 @@ where e.workspace = :workspace::text and e.aggregate_id = any(:aggregate_id::tex
 
 -- name: open_of
 -- rank: read
-select p.id, p.aggregate_id, p.aggregate_revision, p.subscription from steadhold.publications p
-where p.workspace = :workspace::text and p.target = :target::text and p.state < 3 and p.subscription = :subscription::text
+-- Under way to whatever target: a subscription may have had another before.
+select p.id, p.aggregate_id, p.aggregate_revision from steadhold.publications p
+where p.workspace = :workspace::text and p.state < 3 and p.subscription = :subscription::text
 
 -- name: skip
 -- rank: aggregates

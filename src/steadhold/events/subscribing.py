@@ -102,16 +102,16 @@ def unsubscribe(workspace: str, id: str, expected: int, fences_held: Sequence[Fe
     if found[0][0] != expected:
         return RevisionConflict(found[0][0])
     revision = yield from one(SQL.unsubscribe, int, workspace=workspace, subscription=id)
-    yield from _skip_all(workspace, id, found[0][3])
+    yield from _skip_all(workspace, id)
     yield from hold_taker(workspace, MINE)
     if not (yield from one(SQL.subscriptions_count, int, workspace=workspace)):
         yield from unwant(workspace, MINE)
     return Unsubscribed(revision)
 
 
-def _skip_all(workspace: str, id: str, target: str) -> Plan[None]:
-    found = yield from rows(SQL.open_of, workspace=workspace, subscription=id, target=target)
-    places = [(aggregate_id, revision) for _, aggregate_id, revision, _ in found]
+def _skip_all(workspace: str, id: str) -> Plan[None]:
+    found = yield from rows(SQL.open_of, workspace=workspace, subscription=id)
+    places = [(aggregate_id, revision) for _, aggregate_id, revision in found]
     yield from each(SQL.event_held, [_place(workspace, *place) for place in places])
     yield from rows(SQL.skip, workspace=workspace, ids=[row[0] for row in found])
     yield from relaying.close(workspace, places)
@@ -191,9 +191,9 @@ def replay(
 
     At most `limit` events from behind the place `after` are looked at; go on from `Replayed.after` until it is None.
     """
-    found = yield from subscription.plan(workspace, id)
-    if isinstance(found, Missing):
-        return found
+    found = yield from maybe(SQL.subscription_kept, flow.subscription, workspace=workspace, subscription=id)
+    if found is None:
+        return Missing()
     seen = yield from rows(
         SQL.replayable, workspace=workspace, first=first, until=until, limit=limit,
         aggregate_id=after[0], aggregate_revision=after[1],

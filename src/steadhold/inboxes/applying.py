@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
@@ -148,8 +149,8 @@ def prune_applied(conn: Any, kept_seconds: float = KEPT_SECONDS, *, horizon_seco
             f"kept_seconds is {kept_seconds}, and an event may come again for {horizon_seconds}: it would be applied"
             " twice. Keep it longer."
         )
-    sqlite = type(conn).__module__.partition(".")[0] == "sqlite3"
-    return _player(conn)(conn, rows(_PRUNE_SQLITE if sqlite else _PRUNE, seconds=float(kept_seconds)))
+    forget = _PRUNE_SQLITE if _is_sqlite(conn) else _PRUNE
+    return _player(conn)(conn, rows(forget, seconds=float(kept_seconds)))
 
 
 def order_of(last: int | None, revision: int | None) -> Order:
@@ -177,7 +178,7 @@ def _steps(consumer_id: str, event: Identified) -> _Steps:
         return Applied(order, outcome)
     try:
         outcome = yield _Handle(order)
-    except Exception:
+    except BaseException:
         yield rows(_FORGET, **key)  # whoever commits all the same has not applied it
         raise
     yield rows(_RECORD, **key, outcome=msgspec.json.encode(outcome).decode())
@@ -200,44 +201,48 @@ def _same(value: Any) -> Any:
 
 
 def _played(conn: Any, play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Any]) -> Applied:
-    try:
-        while True:
+    while True:
+        try:
             step = steps.send(answer)
-            if not isinstance(step, _Handle):
-                answer = play(conn, step)
-                continue
-            try:
-                answer = handler(step.order)
-            except Exception as error:  # noqa: BLE001 - it is raised again once the identity is gone
+        except StopIteration as end:
+            return end.value
+        if not isinstance(step, _Handle):
+            answer = play(conn, step)
+            continue
+        try:
+            answer = handler(step.order)
+        except BaseException as error:
+            with suppress(Exception):  # where the transaction has failed, the identity goes with it
                 play(conn, steps.throw(error))
-                next(steps)
-    except StopIteration as end:
-        return end.value
+            raise
 
 
 async def _aplayed(
     conn: Any, play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Awaitable[Any]]
 ) -> Applied:
     got = await answer
-    try:
-        while True:
+    while True:
+        try:
             step = steps.send(got)
-            if not isinstance(step, _Handle):
-                got = await play(conn, step)
-                continue
-            try:
-                got = await handler(step.order)
-            except Exception as error:  # noqa: BLE001 - it is raised again once the identity is gone
+        except StopIteration as end:
+            return end.value
+        if not isinstance(step, _Handle):
+            got = await play(conn, step)
+            continue
+        try:
+            got = await handler(step.order)
+        except BaseException as error:
+            with suppress(Exception):  # where the transaction has failed, the identity goes with it
                 await play(conn, steps.throw(error))
-                next(steps)
-    except StopIteration as end:
-        return end.value
+            raise
 
 
 def _player(conn: Any) -> Callable[[Any, Plan[Any]], Any]:
-    if any(base.__module__.partition(".")[0] == "sqlite3" for base in type(conn).__mro__):
-        return _play_sqlite
-    return player_for(conn)
+    return _play_sqlite if _is_sqlite(conn) else player_for(conn)
+
+
+def _is_sqlite(conn: Any) -> bool:
+    return any(base.__module__.partition(".")[0] == "sqlite3" for base in type(conn).__mro__)
 
 
 def _play_sqlite(conn: Any, plan: Plan[Any]) -> Any:

@@ -10,6 +10,7 @@ from steadhold.events.flow import Answer, Publication, Reject, Retry, Taken
 from steadhold.inboxes.items import Envelope, Item, item
 from steadhold.inboxes.model import Appended, Mismatch, NoInbox
 from steadhold.inboxes.plans import append
+from steadhold.kit import exact
 from steadhold.kit.plan import Plan
 
 
@@ -36,4 +37,5 @@ def _item(event: Event) -> Item:
         event.type, event.schema_version, event.aggregate_id, event.aggregate_revision, occurred_at,
         event.correlation_id, event.causation_id, event.data_ref, "relay",
     )  # fmt: skip
-    return item(event.event_id, envelope, event.data, event_id=event.event_id)
+    kind = None if event.data is None or exact.check(event.data) is None else "application/octet-stream"
+    return item(event.event_id, envelope, event.data, kind, event_id=event.event_id)

@@ -10,6 +10,7 @@ import msgspec
 from steadhold import events
 from steadhold.events import Event, Happened
 from steadhold.events.flow import Spec, Subscription
+from steadhold.events.plans import SQL as EVENTS
 from steadhold.events.relaying import publish
 from steadhold.inboxes.model import NoInbox, Sent
 from steadhold.inboxes.plans import SQL
@@ -48,6 +49,7 @@ def send(workspace: str, inbox: str, sending: Sending) -> Plan[Sent | NoInbox]:
         return NoInbox(inbox)
     place = f"inbox:{inbox}:{sending.id}"
     name = events.event_id(place, 1)
+    yield from rows(EVENTS.hold_name, workspace=workspace, event_id=name)  # its twin waits, and finds it sent
     if isinstance((yield from events.get.plan(workspace, name)), Event):
         return Sent(name, again=True)
     happened = Happened(

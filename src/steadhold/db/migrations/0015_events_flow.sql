@@ -236,7 +236,7 @@ $$;
 -- For programs in any language, inside their own transaction: what `events.append` is in Python, for one event. Answers the
 -- revision that the aggregate has now. The workspace is the session's setting `steadhold.workspace`; whoever may call it is
 -- granted that, and the role steadhold_app, by the operator. What is refused raises, with a state of its own: SH412 the
--- revision, SH409 the state, the grant or the id, SH422 an id of the house; and then the transaction is over.
+-- revision, SH409 the state, the grant or the id, SH422 an id of the house or what no event can say; and then the transaction is over.
 create function steadhold.append_event(
     aggregate_id text, expected_revision bigint, type text, data bytea default null, state text default null,
     from_state text default null, fence_subject text default null, fence bigint default null,
@@ -257,8 +257,20 @@ begin
   if here is null or not exists (select from steadhold.workspaces w where w.workspace = here) then
     raise exception 'name a workspace that is there: set_config(''steadhold.workspace'', …, true)' using errcode = 'SH422';
   end if;
-  if of_id !~ '^[A-Za-z0-9._~:@-]{1,200}$' or append_event.type !~ '^[A-Za-z0-9._~:@-]{1,200}$' then
-    raise exception 'aggregate_id and type have 1 to 200 letters, digits and . _ ~ : @ -' using errcode = 'SH422';
+  if exists (select from unnest(array[of_id, append_event.type, append_event.event_id, append_event.state,
+      append_event.aggregate_type, append_event.correlation_id, append_event.causation_id]) as said(word)
+    where said.word !~ '^[A-Za-z0-9._~:@-]{1,200}$')
+  then
+    raise exception 'ids, type and states have 1 to 200 letters, digits and . _ ~ : @ -' using errcode = 'SH422';
+  end if;
+  if append_event.schema_version < 1 or octet_length(append_event.data) > 65536
+    or length(append_event.data_ref) not between 1 and 1000
+  then
+    raise exception 'schema_version is 1 or more, data has at most 65536 bytes, data_ref 1 to 1000 characters'
+      using errcode = 'SH422';
+  end if;
+  if append_event.event_id is null and length(of_id) > 184 then
+    raise exception 'an event of an aggregate whose id has more than 184 characters needs an event_id' using errcode = 'SH422';
   end if;
   if of_id ~ '^(job|approval|effect|schedule|inbox|webhook|lock|subscription):' then
     raise exception '% is named as the house names its own', of_id using errcode = 'SH422';
@@ -271,6 +283,9 @@ begin
   from steadhold.aggregates a where a.workspace = here and a.aggregate_id = of_id;
   if not found then
     mine := append_event.owner; kind := append_event.aggregate_type;
+    if mine <> 'lock:' || of_id and mine !~ '^job:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+      raise exception 'the owner is lock:%, or a job: job:<its id>', of_id using errcode = 'SH422';
+    end if;
   end if;
   if mine is not null or append_event.fence_subject is not null then
     select g.subject, g.fence, g.until, g.length_seconds into held from steadhold.grants g
@@ -282,6 +297,9 @@ begin
       raise exception 'the grant of % is not current under this fence', coalesce(mine, append_event.fence_subject)
         using errcode = 'SH409';
     end if;
+  end if;
+  if append_event.event_id is not null then  -- who comes second waits, and then finds it taken
+    perform pg_advisory_xact_lock(hashtextextended(here || '/' || append_event.event_id, 4185));
   end if;
   if append_event.state is not null and is_at is not distinct from append_event.expected_revision and exists (
     select from steadhold.aggregate_types t where t.workspace = here and t.aggregate_type = kind and not (
