@@ -181,3 +181,9 @@ def test_every_kind_of_key_is_read(sql, tmp_path):
 def test_an_unknown_statement_is_found(tmp_path):
     found = list(CHECKS["sql_names"](planted(tmp_path, {SQL: "-- name: a\nselect 1\n", PLANS: "x = SQL.a, SQL.b\n"})))
     assert found == [f"{PLANS}:1: no statement is named b"]
+
+
+def test_a_part_belongs_to_the_statements_that_name_it(tmp_path):
+    sql = "-- part: mine\nx = :workspace::text\n-- part: idle\ny\n-- name: a\nselect 1 where {mine}\n"
+    house = planted(tmp_path, {SQL: sql, PLANS: "x = SQL.a\n"})
+    assert (list(CHECKS["sql_names"](house)), list(CHECKS["confined"](house))) == ([f"{SQL}: nothing uses idle"], [])

@@ -11,6 +11,8 @@ from typing import Final
 from tools.tidy.tree import PACKAGE, Tree
 
 NAMED: Final = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
+PART: Final = re.compile(r"^-- part: (\w+)[ \t]*$", re.MULTILINE)
+PLACE: Final = re.compile(r"\{(\w+)\}")
 COMMENT: Final = re.compile(r"--.*")
 STRING: Final = re.compile(r"'(?:[^']|'')*'")
 UNCAST: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)\b(?!\s*::)")
@@ -31,20 +33,28 @@ OF_ALL: Final = {
 
 
 def statements(tree: Tree, path: str) -> list[tuple[str, str]]:
-    """Names and texts of one file's statements."""
-    _, *parts = NAMED.split(tree.text(path))
-    return list(zip(parts[::2], parts[1::2], strict=True))
+    """Names and texts of one file's statements, each with the parts that it shares with others."""
+    top, *named = NAMED.split(tree.text(path))
+    _, *shared = PART.split(top)
+    parts = dict(zip(shared[::2], shared[1::2], strict=True))
+    texts = (PLACE.sub(lambda m: parts.get(m[1], m[0]), text) for text in named[1::2])
+    return list(zip(named[::2], texts, strict=True))
 
 
 def sql_names(tree: Tree) -> Iterator[str]:
-    """Every statement is used by its folder, once named, and every name used is a statement."""
+    """Every statement is used by its folder, every part by a statement; each name is given once and names something."""
     for path in tree.under(PACKAGE, ends="/statements.sql"):
         folder = path.rpartition("/")[0]
         named = Counter(name for name, _ in statements(tree, path))
         used = {name: where for file in tree.python(folder) for name, where in _uses(tree, file)}
         yield from (f"{path}: {name} is named {count} times" for name, count in named.items() if count > 1)
+        yield from (f"{path}: nothing uses {part}" for part in _unused_parts(tree.text(path)))
         yield from (f"{path}: nothing uses {name}" for name in named.keys() - used.keys())
         yield from (f"{used[name]}: no statement is named {name}" for name in used.keys() - named.keys())
+
+
+def _unused_parts(text: str) -> list[str]:
+    return sorted({*PART.findall(text)} - {*PLACE.findall(text)})
 
 
 def _uses(tree: Tree, path: str) -> Iterator[tuple[str, str]]:

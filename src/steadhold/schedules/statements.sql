@@ -6,6 +6,18 @@
 s.id, s.revision, s.spec, s.since, s.cursor, s.next_at, s.range_at, s.manual_at, s.told, s.tables, s.pruned_to,
   s.deleted, s.made_at, s.changed_at
 
+-- part: named
+-- Runs `r` that the items `i` name. They are found one by one: a join may read all runs of a schedule.
+r.ctid = any(array(
+    select o.ctid from i cross join lateral (
+      select o.ctid from steadhold.schedule_runs o
+      where o.workspace = :workspace::text and o.schedule = i.schedule and o.scheduled_at = i.scheduled_at
+        and o.manual = i.manual
+      offset 0
+    ) o))
+  and r.workspace = :workspace::text and r.schedule = i.schedule and r.scheduled_at = i.scheduled_at
+  and r.manual = i.manual
+
 -- name: moment
 -- rank: read
 -- all workspaces: the clock is everybody's
@@ -120,19 +132,13 @@ from unnest(
 -- rank: read by schedule, scheduled_at
 -- Ranges of skipped instants that go on.
 with i as (
-  select * from unnest(:schedule::text[], :scheduled_at::timestamptz[], :last_at::timestamptz[], :count::bigint[])
+  select i.*, false as manual
+  from unnest(:schedule::text[], :scheduled_at::timestamptz[], :last_at::timestamptz[], :count::bigint[])
     with ordinality as i(schedule, scheduled_at, last_at, count, n)
 )
 update steadhold.schedule_runs r set last_at = i.last_at, count = r.count + i.count
 from i
-where r.ctid = any(array(  -- found one by one: a join may read all runs of a schedule
-    select o.ctid from i cross join lateral (
-      select o.ctid from steadhold.schedule_runs o
-      where o.workspace = :workspace::text and o.schedule = i.schedule and o.scheduled_at = i.scheduled_at
-        and not o.manual
-      offset 0
-    ) o))
-  and r.workspace = :workspace::text and r.schedule = i.schedule and r.scheduled_at = i.scheduled_at and not r.manual
+where {named}
 returning i.n, true
 
 -- name: rewrite
@@ -148,15 +154,7 @@ update steadhold.schedule_runs r set
   outcome = i.outcome, live = i.live, again = r.again + (i.job is not null)::int, job = coalesce(i.job, r.job),
   window_start = coalesce(i.window_start, r.window_start), covers = coalesce(i.covers, r.covers)
 from i
-where r.ctid = any(array(  -- as in `grow`
-    select o.ctid from i cross join lateral (
-      select o.ctid from steadhold.schedule_runs o
-      where o.workspace = :workspace::text and o.schedule = i.schedule and o.scheduled_at = i.scheduled_at
-        and o.manual = i.manual
-      offset 0
-    ) o))
-  and r.workspace = :workspace::text and r.schedule = i.schedule and r.scheduled_at = i.scheduled_at
-  and r.manual = i.manual
+where {named}
 returning i.n, true
 
 -- name: standing_there
@@ -225,15 +223,7 @@ with i as (
     with ordinality as i(schedule, scheduled_at, manual, n)
 )
 delete from steadhold.schedule_runs r using i
-where r.ctid = any(array(  -- as in `grow`
-    select o.ctid from i cross join lateral (
-      select o.ctid from steadhold.schedule_runs o
-      where o.workspace = :workspace::text and o.schedule = i.schedule and o.scheduled_at = i.scheduled_at
-        and o.manual = i.manual
-      offset 0
-    ) o))
-  and r.workspace = :workspace::text and r.schedule = i.schedule and r.scheduled_at = i.scheduled_at
-  and r.manual = i.manual
+where {named}
   and r.last_at < (select steadhold.clock()) - make_interval(secs => :seconds::float8)
 returning i.n, r.last_at
 
