@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from contextlib import asynccontextmanager
 
@@ -173,3 +174,32 @@ async def test_a_rate_is_kept(site):
         await receiver.some(1)
         await dispatcher.drained()
     assert len(receiver.seen) == 1
+
+
+async def test_an_endpoint_that_is_never_done_leaves_its_turn_to_one_that_waits(site):
+    one = site.dispatcher(sends_max=1, turn_seconds=0.0)
+    async with receiving(says(200)) as busy, receiving(says(200)) as late, sending(one) as dispatcher:
+        await site.endpoint(busy.url, types=("order.*",))
+        await site.happen(*(event(revision=n) for n in range(1, 201)))
+        await dispatcher.tick()
+        await busy.some(1)
+        await site.endpoint(late.url, types=("bill.*",))
+        await site.happen(event("bill:1", 1, "bill.sent"))
+        arrived = asyncio.create_task(late.some(1))
+        while not arrived.done():
+            await dispatcher.tick()
+            await asyncio.wait(dispatcher._lanes.values(), return_when=asyncio.FIRST_COMPLETED)
+    assert len(busy.seen) < 200
+
+
+async def test_what_our_own_end_cuts_tells_nothing_of_the_endpoint(site):
+    async with receiving(never) as receiver, sending(site.dispatcher()) as dispatcher:
+        webhook = await site.endpoint(receiver.url, concurrency=8)
+        await site.happen(*(event(revision=n) for n in range(1, 9)))
+        await dispatcher.tick()
+        await receiver.some(8)
+        await dispatcher.close()
+    shown = await site.play(plans.get.call(site.workspace, webhook))
+    found = await site.play(replaying.deliveries.call(site.workspace, webhook, None, far(), 10))
+    attempts = [a.state for d in found for a in (await site.delivery(d.id)).attempts]
+    assert (shown.endpoint.health.failures, attempts) == (0, ["unknown"] * 8)

@@ -75,3 +75,17 @@ def test_what_the_address_before_answers_tells_nothing_of_the_one_now(conn, work
     assert sender.settle(begun, "refused", status=status) == 1
     now = plans.get(conn, workspace, made.id).endpoint
     assert (now.enabled, now.health.failures) == (True, 0)
+
+
+def test_what_is_under_way_when_it_is_disabled_is_told_as_it_ends(conn, workspace):
+    made = create(conn, workspace)
+    fan_out(conn, workspace, [event(revision=1), event(revision=2), event(revision=3)])
+    sender = Sender(conn, workspace, made)
+    arrives, fails = sender.begin(2).sendings
+    plans.disable(conn, workspace, made.id, by=BY)
+    assert (replaying.skip(conn, workspace, 10), replaying.skip(conn, workspace, 10)) == (1, 0)
+    sender.settle([arrives])
+    sender.settle([fails], "unknown", why="timeout")
+    assert replaying.skip(conn, workspace, 10) == 1
+    assert replaying.delivery(conn, workspace, arrives.delivery).delivery.state == "delivered"
+    assert replaying.delivery(conn, workspace, fails.delivery).delivery.state == "skipped"

@@ -197,7 +197,7 @@ def settle(workspace: str, webhook: str, results: Sequence[Result]) -> Plan[int]
         return 0
     moves, lanes = yield from _moved(workspace, at, results)
     if at is not None:
-        told = [result for result in results if result.made and new[result.delivery, result.n] >= at.changed_at]
+        told = [r for r in results if r.made and not r.ours and new[r.delivery, r.n] >= at.changed_at]
         yield from _fared(workspace, at, told, max(row[3] for row in ended), moves, lanes)
     return len(results)
 
@@ -279,6 +279,6 @@ def lapse(workspace: str, limit: int) -> Plan[int]:
     found = yield from rows(SQL.overdue, workspace=workspace, limit=limit)
     settled = 0
     for webhook in sorted({row[2] for row in found}):
-        results = [Result(delivery, n, "unknown", why=LAPSED) for delivery, n, of in found if of == webhook]
+        results = [Result(delivery, n, "unknown", why=LAPSED, ours=True) for delivery, n, of in found if of == webhook]
         settled += yield from settle.plan(workspace, webhook, results)
     return settled

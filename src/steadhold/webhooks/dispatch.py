@@ -7,6 +7,7 @@ endpoints that have something to send, so that a slow one holds up nobody.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -27,6 +28,9 @@ FRESH_SECONDS: Final = 0.2
 """For how long attempts share one question whether they may be made."""
 
 IDLE_SECONDS: Final = 0.25
+TURN_SECONDS: Final = 10.0
+"""How long an endpoint is sent to while others wait for their turn."""
+
 RENEW_SECONDS: Final = LANE_SECONDS / 3
 ROUNDS_IDLE_MAX: Final = 8
 """How often a lane that has nothing to send looks again before it is left to others."""
@@ -49,13 +53,20 @@ class Dispatcher:
     resolve: Resolve = resolve
     sends_max: int = SENDS_MAX
     total_seconds: float = 15.0
+    turn_seconds: float = TURN_SECONDS
     _lanes: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict[tuple[str, str], Any], init=False)
+    _turns: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float], init=False)
+    crowded: bool = field(default=False, init=False)
 
     async def tick(self) -> int:
         """Look once which endpoints have something to send, and see to those that nobody here does; how many."""
         begun = 0
-        for at in await self.due():
+        waiting = [at for at in await self.due() if at not in self._lanes]
+        self._turns = {at: self._turns.get(at, 0.0) for at in (*waiting, *self._lanes)}
+        self.crowded = len(self._lanes) + len(waiting) > min(ENDPOINTS_MAX, self.sends_max)
+        for at in sorted(waiting, key=self._turns.__getitem__):
             if at not in self._lanes and len(self._lanes) < min(ENDPOINTS_MAX, self.sends_max):
+                self._turns[at] = asyncio.get_running_loop().time()
                 task = asyncio.create_task(self._watched(*at))
                 self._lanes[at] = task
                 task.add_done_callback(lambda _, at=at: self._lanes.pop(at, None))
@@ -105,7 +116,7 @@ class _Lane:
     async def run(self) -> None:
         """Begin, send and settle until nothing is left, then leave the endpoint to whoever comes next."""
         loop = asyncio.get_running_loop()
-        renewed_at = loop.time()
+        ends_at, renewed_at = math.inf, loop.time()
         idle = 0
         try:
             while idle < ROUNDS_IDLE_MAX or self.under_way or self.results:
@@ -114,7 +125,11 @@ class _Lane:
                     if not await self.of.play(delivering.renew.call(self.workspace, self.webhook, self.fence)):
                         break
                 worked = await self._settle()
-                begun = await self._begin()
+                over = self.of.crowded and loop.time() >= ends_at
+                if over and not self.under_way and not self.results:
+                    break
+                begun = 0 if over else await self._begin()
+                ends_at = min(ends_at, loop.time() + self.of.turn_seconds)
                 if begun is None:
                     break
                 idle = 0 if worked or begun else idle + 1
@@ -185,7 +200,7 @@ class _Lane:
         try:
             self._told(await sender.send(sending, fields, lambda: look.still(sending), until))
         except asyncio.CancelledError:
-            self._told(Result(sending.delivery, sending.n, "unknown", why="its sender stopped"))
+            self._told(Result(sending.delivery, sending.n, "unknown", why="its sender stopped", ours=True))
             raise
 
     def _told(self, *results: Result) -> None:

@@ -241,7 +241,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an attempt came to. `made` False: it never was, since its endpoint or its lease was gone before."""
+    """What an attempt came to. `made` False: it never was, since its endpoint or its lease was gone before.
+
+    `ours`: its sender ended, which tells nothing of the endpoint.
+    """
 
     delivery: str
     n: int
@@ -254,6 +257,7 @@ class Result:
     response_body: bytes | None = None
     wait_seconds: float | None = None
     made: bool = True
+    ours: bool = False
 
     @property
     def answered(self) -> Answered:

@@ -341,7 +341,10 @@ where r.workspace = :workspace::text and r.id = :id::uuid
 select k.id::text from steadhold.webhooks k
 where k.workspace = :workspace::text and not k.enabled and exists (
   select from steadhold.deliveries d
-  where d.workspace = :workspace::text and d.webhook = k.id and d.state in (0, 5) and (d.kind < 2 or k.deleted))
+  where d.workspace = :workspace::text and d.webhook = k.id and d.state in (0, 5) and (d.kind < 2 or k.deleted)
+    and (
+      select a.state = 0 from steadhold.attempts a
+      where a.workspace = :workspace::text and a.delivery = d.id and a.n = d.attempts) is not true)
 order by k.id limit :limit::bigint
 for share of k
 
@@ -353,6 +356,9 @@ with gone as materialized (
   cross join lateral (
     select d.id from steadhold.deliveries d
     where d.workspace = :workspace::text and d.webhook = k.id and d.state in (0, 5) and (d.kind < 2 or k.deleted)
+      and (
+        select a.state = 0 from steadhold.attempts a
+        where a.workspace = :workspace::text and a.delivery = d.id and a.n = d.attempts) is not true
     order by d.id limit :limit::bigint
     for update of d skip locked
   ) d

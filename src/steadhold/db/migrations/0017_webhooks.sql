@@ -161,7 +161,10 @@ create function steadhold.due_webhooks() returns table (workspace text, duty tex
   union all
   select distinct k.workspace, 'webhooks.skipped' from steadhold.webhooks k
   where not k.enabled and exists (select from steadhold.deliveries d
-    where d.workspace = k.workspace and d.webhook = k.id and d.state in (0, 5) and (d.kind < 2 or k.deleted))
+    where d.workspace = k.workspace and d.webhook = k.id and d.state in (0, 5) and (d.kind < 2 or k.deleted)
+      and (
+        select a.state = 0 from steadhold.attempts a
+        where a.workspace = k.workspace and a.delivery = d.id and a.n = d.attempts) is not true)
   union all
   select w.workspace, 'webhooks.purge' from steadhold.workspaces w
   cross join (select steadhold.clock() - make_interval(secs =>
