@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 
-from steadhold.events import doors, model, plans, wire
+from steadhold.events import answers, doors, model, plans, wire
 from steadhold.events.model import Aggregate, AggregateType, Causes, Event, Happened
 from steadhold.kit import exact, limits
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
@@ -114,7 +113,7 @@ def history(ask: Request) -> Ask[model.History | model.EventsPruned]:
             first = {"first_retained_revision": found.first_retained_revision}
             return Problem("events_pruned", "Some of the events asked for are not kept any more.", first)
         return reply.listing(
-            ask, page(found.events, most, "events", lambda one: (one.aggregate_revision,)), event_reply
+            ask, page(found.events, most, "events", lambda one: (one.aggregate_revision,)), answers.event
         )
 
     call = plans.history.call(ask.workspace, ask.params["id"], place[0] if place else after, most + 1)
@@ -124,26 +123,7 @@ def history(ask: Request) -> Ask[model.History | model.EventsPruned]:
 def event(ask: Request) -> Ask[Event | Missing]:
     """An event."""
     call = plans.get.call(ask.workspace, ask.params["id"])
-    return Ask(call, lambda found: problem.MISSING if isinstance(found, Missing) else reply.json(event_reply(found)))
-
-
-def event_reply(found: Event) -> wire.EventReply:
-    """An event as it is sent: JSON as it is, other bytes in base64."""
-    data = found.data
-    is_json = data is not None and exact.check(data) is None
-    return wire.EventReply(
-        event_id=found.event_id,
-        schema_version=found.schema_version,
-        aggregate_id=found.aggregate_id,
-        aggregate_revision=found.aggregate_revision,
-        occurred_at=reply.instant(found.occurred_at),
-        type=found.type,
-        data_ref=found.data_ref,
-        data=Raw(data) if data is not None and is_json else UNSET,
-        data_base64=None if data is None or is_json else base64.b64encode(data).decode(),
-        correlation_id=found.correlation_id,
-        causation_id=found.causation_id,
-    )
+    return Ask(call, lambda found: problem.MISSING if isinstance(found, Missing) else reply.json(answers.event(found)))
 
 
 def data(ask: Request) -> Ask[Event | Missing]:
@@ -164,7 +144,7 @@ def causes(ask: Request) -> Ask[Causes | Missing]:
     def render(found: Causes | Missing) -> Answer:
         if isinstance(found, Missing):
             return problem.MISSING
-        items = [event_reply(one) for one in found.events]
+        items = [answers.event(one) for one in found.events]
         return reply.json(wire.CausesReply(items=items, complete=not (found.more or found.lost), pruned=found.lost))
 
     return Ask(plans.causes.call(ask.workspace, ask.params["id"]), render)

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from steadhold import events
+from steadhold.events import answers as sent
 from steadhold.jobs import admission, answers, gives, model, outcomes, reading, steering, takes, verdicts
 from steadhold.jobs.admission import Configured, NothingAdmitted, SubmitOutcome
 from steadhold.jobs.model import Concurrency, Configuration, Retry, Submission
@@ -200,7 +201,7 @@ def history(ask: Request) -> Ask[events.History | events.EventsPruned]:
     def render(found: events.History | events.EventsPruned) -> Answer:
         if isinstance(found, events.EventsPruned) or not (found.events or after):
             return problem.MISSING
-        return reply.listing(ask, page(found.events, most, "job-events", _place), _event)
+        return reply.listing(ask, page(found.events, most, "job-events", _place), sent.event)
 
     subject = f"job:{ask.params['id']}"
     return Ask(events.history.call(ask.workspace, subject, after[0] if after else 0, most + 1), render)
@@ -208,21 +209,6 @@ def history(ask: Request) -> Ask[events.History | events.EventsPruned]:
 
 def _place(event: events.Event) -> Sequence[int]:
     return (event.aggregate_revision,)
-
-
-def _event(event: events.Event) -> gives.EventItem:
-    return gives.EventItem(
-        event_id=event.event_id,
-        schema_version=event.schema_version,
-        aggregate_id=event.aggregate_id,
-        aggregate_revision=event.aggregate_revision,
-        occurred_at=reply.instant(event.occurred_at),
-        type=event.type,
-        data_ref=event.data_ref,
-        data=answers.raw(event.data),
-        correlation_id=event.correlation_id,
-        causation_id=event.causation_id,
-    )
 
 
 def configure(ask: Request) -> Ask[Any]:

@@ -215,18 +215,3 @@ class TypeItem(msgspec.Struct, kw_only=True, frozen=True):
     revision: int
     changed_at: Instant
     configuration: Raw
-
-
-class EventItem(Given, kw_only=True, frozen=True):
-    """A line of a job's history."""
-
-    event_id: str
-    schema_version: int
-    aggregate_id: str
-    aggregate_revision: int
-    occurred_at: Instant
-    type: str
-    data_ref: str
-    data: Bytes = UNSET
-    correlation_id: str | None = None
-    causation_id: str | None = None

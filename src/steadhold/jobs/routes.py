@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
+from steadhold.events.wire import EventReply
 from steadhold.jobs import doors, gives, takes, workdoors
 from steadhold.web.ask import Route
 
@@ -67,7 +68,7 @@ ROUTES: Final = (
           headers=("if-none-match",)),
     _get("/v1/jobs/{id:uuid}/input", doors.input_of, "Read a job's input"),
     _get("/v1/jobs/{id:uuid}/result", doors.result, "Read a job's result"),
-    _get("/v1/jobs/{id:uuid}/events", doors.history, "Read a job's history", gives.EventItem, PAGE),
+    _get("/v1/jobs/{id:uuid}/events", doors.history, "Read a job's history", EventReply, PAGE),
     _get("/v1/jobs/{id:uuid}/checkpoints", doors.checkpoints, "List a job's stages", gives.CheckpointItem, PAGE),
     _get("/v1/jobs/{id:uuid}/checkpoints/{stage}", doors.checkpoint, "Read a stage", gives.CheckpointItem),
     Route("PUT", "/v1/jobs/{id:uuid}/checkpoints/{stage}", workdoors.checkpoint, WORK, "Commit a stage", body="json",
