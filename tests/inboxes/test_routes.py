@@ -12,6 +12,8 @@ from steadhold.inboxes import plans
 from steadhold.kit import limits
 from steadhold.kit.ids import uuid7
 
+NOW = "2026-11-29T16:00:00.123456789+01:00"
+
 
 async def test_an_inbox_is_made_changed_and_deleted(house):
     assert (await house("GET", "/v1/inboxes/a")).status == 404
@@ -259,3 +261,16 @@ async def test_many_callers_number_without_a_hole(house):
     got = await asyncio.gather(*[house.send(f"k{n % 40}", data=n % 40) for n in range(80)])
     assert sorted(answer.json["sequence"] for answer in got) == sorted([*range(1, 41)] * 2)
     assert [e["sequence"] for e in (await house.read()).json["events"]] == list(range(1, 41))
+
+
+@pytest.mark.parametrize("said", ["", "banana", "2026-13-01T00:00:00Z", "2026-11-29T16:00:00", "2026-11-29"])
+async def test_what_is_no_instant_is_refused_alone_and_in_a_line(house, said):
+    await house.make()
+    assert (await house.send(occurred_at=said)).code == "bad_member"
+    lines = [
+        b'{"key":"%d","type":"t","data":1,"occurred_at":"%b"}' % (n, at.encode()) for n, at in enumerate((said, NOW))
+    ]
+    told = [msgspec.json.decode(line) for line in (await house.batch(*lines)).body.splitlines()]
+    assert [(one["status"], one["key"]) for one in told] == [(400, "0"), (201, "1")]
+    (event,) = (await house.read()).json["events"]
+    assert event["occurred_at"] == NOW

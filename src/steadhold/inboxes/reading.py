@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
@@ -20,6 +20,9 @@ from steadhold.web.problem import stop
 NDJSON: Final = "application/x-ndjson"
 JSON: Final = "application/json"
 
+Instant: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
+
+_NO_INSTANT: Final = "/occurred_at is no instant with its offset, such as 2026-11-29T16:00:00Z (RFC 3339)."
 _LINE: Final = msgspec.json.Decoder(LineBody)
 _TOO_LARGE: Final = f"The data of one event has at most {limits.INBOX_EVENT_BYTES_MAX} bytes."
 
@@ -46,7 +49,16 @@ def event(key: str, body: EventBody) -> Item:
     _within(data)
     if bool(data) == (body.data_ref is not None):
         stop("bad_member", "/data or /data_ref must be there, and not both.", pointer="/data")
+    if not _is_instant(body.occurred_at):
+        stop("bad_member", _NO_INSTANT, pointer="/occurred_at")
     return item(key, _envelope(body), data or None)
+
+
+def _is_instant(text: str | None) -> bool:
+    try:
+        return text is None or bool(msgspec.convert(text, Instant))
+    except msgspec.ValidationError:
+        return False
 
 
 def _data(body: EventBody) -> bytes:
@@ -88,6 +100,8 @@ def line(text: bytes) -> Item | tuple[str | None, Problem]:
         return body.key, Problem("too_large", _TOO_LARGE)
     if bool(data) == (body.data_ref is not None):
         return body.key, Problem("bad_member", "/data or /data_ref must be there, and not both.")
+    if not _is_instant(body.occurred_at):
+        return body.key, Problem("bad_member", _NO_INSTANT)
     return item(body.key, _envelope(body), data or None)
 
 
