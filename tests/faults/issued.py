@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import Counter
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -86,7 +87,7 @@ class Issued:
                 await client.locks.release(name, got.fence)
 
 
-class Held:
+class Held(ABC):
     """What a holder renews, and a rival wants and notes when it was given it, on the database's clock."""
 
     ends_with: str
@@ -97,13 +98,13 @@ class Held:
         self.refused = self.stopping = False
         self.taken: list[tuple[int, datetime]] = []
 
+    @abstractmethod
     async def take(self, client: AsyncClient, who: str) -> tuple[str, int, datetime] | None:
         """Take it for LEASE_SECONDS: its subject, the fence, and the end."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def renew(self, client: AsyncClient) -> None:
         """Say that it is still held. Raises StaleFence or LockLost."""
-        raise NotImplementedError
 
     async def hold(self, client: AsyncClient) -> None:
         """Renew it until told otherwise."""
