@@ -80,6 +80,18 @@ def test_events_are_accepted_once_and_read_as_they_are(orders):
     assert [event.sequence for event in islice(orders.follow(), 4)] == [1, 2, 3, 4]
 
 
+def test_an_export_ends_however_fast_the_inbox_grows(client):
+    busy = client.inboxes["busy"]
+    busy.create()
+    busy.append_many([New(type="t", data=msgspec.Raw(b"1")) for _ in range(150)])
+    seen = []
+    for event in busy.export():
+        seen.append(event.sequence)
+        if event.sequence % 100 == 1 and event.sequence < 900:
+            busy.append_many([New(type="t", data=msgspec.Raw(b"1")) for _ in range(150)])
+    assert seen == [*range(1, 201)]
+
+
 def test_many_events_have_an_outcome_each(orders):
     data = msgspec.Raw(b"1")
     lines = orders.append_many([New(type="t", data=data, key="a"), New(type="t"), New(type="t", data=data, key="a")])

@@ -197,12 +197,14 @@ class InboxRoom(Room[Mode]):
         Raises:
             InboxRestored: the epoch has ended; read anew. BeyondHead, NotFound.
         """
+        last = None
         while True:
             found = yield from page(self.name, epoch, after, None, 0.0)
+            last = found.last_sequence if last is None else last
             for item in (*found.gaps, *found.events):
                 yield Give(item)
             epoch, after = found.epoch, found.next_after
-            if found.next_after >= found.last_sequence:
+            if after >= last:
                 return
 
     @flow
