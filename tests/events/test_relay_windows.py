@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from steadhold import events
-from steadhold.events import Happened, Reject, Spec, flow
+from steadhold import events, inboxes
+from steadhold.events import Happened, Reject, Spec, flow, subscribing
+from steadhold.events.flow import Inside
 from steadhold.kit.outcome import Missing
 from tests.events.verbs import forget, record
 
@@ -77,3 +78,20 @@ async def test_the_first_subscription_is_refused_where_writers_stay(stream, comm
     await stream.match()
     await stream.publish()
     assert stream.sink.asked == [("long", 2)] * 2
+
+
+def refuses(_workspace, _name, batch):
+    yield from ()
+    return [Reject("never") for _ in batch]
+
+
+async def test_a_send_that_is_parked_is_announced_as_any(stream):
+    await stream(inboxes.put, "x", inboxes.Retention(), None)
+    await stream(inboxes.send, "x", inboxes.Sending(type="t", id="s"))
+    await stream.publish(stream.another("two", inbox=Inside(refuses)))
+    (parked,) = await stream.listed("parked")
+    assert await stream(subscribing.announce, 10) == 1
+    (told,) = (await stream(events.history, f"subscription:{parked.subscription}", 0, 10)).events
+    assert (told.type, b'"publication":"%s"' % parked.id.encode() in told.data) == ("publication.parked", True)
+    assert await stream(subscribing.subscriptions, "", 10) == []
+    assert await stream(subscribing.announce, 10) == 0

@@ -173,3 +173,14 @@ def test_nothing_is_appended_to_what_is_being_deleted(explore):
 
     seen = explore(setup=made(), actors={"one": add("p"), "two": deletes}, always=check)
     assert {isinstance(outcomes["one"], list) for outcomes in seen.outcomes} == {True, False}
+
+
+def test_one_sending_is_sent_once_and_its_twin_is_told(explore):
+    def send(scene):
+        return inboxes.send.call(scene.workspace, "a", inboxes.Sending(type="t", id="s"))
+
+    def once(scene):
+        assert {told.again for told in scene.outcomes.values()} == {False, True}
+
+    seen = explore(setup=made(), actors={"one": send, "two": send}, always=once)
+    assert seen.waits

@@ -419,7 +419,8 @@ returning p.aggregate_id, p.aggregate_revision
 
 -- name: held_up
 -- rank: aggregates by id
--- What was not taken waits (`seconds`) or is parked, and then its subscription has something to announce.
+-- What was not taken waits (`seconds`) or is parked, and then its subscription has something to announce. What is led
+-- there by none (a send) gets a row for that, which is nobody's subscription and reads as deleted.
 with i as materialized (
   select * from unnest(:id::uuid[], :attempts::int[], :seconds::float8[], :why::text[])
     with ordinality as i(id, attempts, seconds, why, n)
@@ -428,11 +429,14 @@ with i as materialized (
     state = case when i.seconds is null then 2 else 1 end,
     next_at = steadhold.clock() + make_interval(secs => i.seconds)
   from i where p.workspace = :workspace::text and p.id = any(:id::uuid[]) and p.id = i.id and p.state < 3
-  returning p.subscription, p.state
+  returning p.subscription, p.state, p.target
 )
-update steadhold.subscriptions s set announce_at = steadhold.clock()
-where s.workspace = :workspace::text and s.announce_at is null and not s.deleted
-  and s.subscription = any(array(select told.subscription from told where told.state = 2))
+insert into steadhold.subscriptions as s (workspace, subscription, revision, types, aggregates, target, ordered, deleted,
+  announce_at, made_at, changed_at)
+select distinct on (t.subscription) :workspace::text, t.subscription, 1, '{}'::text[], '{}'::text[], t.target, false, true,
+  steadhold.clock(), steadhold.clock(), steadhold.clock()
+from told t where t.state = 2 order by t.subscription
+on conflict (workspace, subscription) do update set announce_at = excluded.announce_at where s.announce_at is null
 
 -- name: ended
 -- rank: aggregates by aggregate_id, aggregate_revision
