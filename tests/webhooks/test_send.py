@@ -231,7 +231,7 @@ async def test_attempts_that_begin_together_look_a_name_up_once():
 
 
 async def test_an_attempt_that_waited_to_begin_does_not_outlive_its_time():
-    async with receiving(never) as receiver, Sender(receiver.url, LOOPBACK, 4, total_seconds=3600.0) as sender:
+    async with receiving(never) as receiver, Sender(receiver.url, LOOPBACK, 4, total_seconds=1.0) as sender:
         past = asyncio.get_running_loop().time() - 1.0
         result = await sender.send(sending(), {}, yes, past)
     assert (result.state, receiver.connections) == ("refused", 0)

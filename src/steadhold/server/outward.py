@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -18,6 +20,9 @@ DUE: Final = "select workspace, webhook::text from steadhold.due_deliveries()"
 DISPATCH: Final = "webhooks.dispatch"
 """What `steadhold.due()` says where something is to be sent: without it nothing is asked."""
 
+LOOKED_SECONDS: Final = 0.1
+"""For how long a look where something is to be sent stands for others that were due with it."""
+
 
 def handed(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
     """What doors of rooms are given beside their windows. Raises ValueError where a setting cannot be read."""
@@ -30,7 +35,14 @@ def acts(of: Dispatcher | None, matching: Act) -> Mapping[str, Act]:
     if of is None:
         return {}
 
+    looked_at = -math.inf
+
     async def dispatch(_workspace: str) -> int:
+        nonlocal looked_at
+        now = asyncio.get_running_loop().time()
+        if now - looked_at < LOOKED_SECONDS:
+            return 0  # a look is at all workspaces, and each of them that is due asks for one
+        looked_at = now
         return await of.tick()
 
     async def match(workspace: str) -> int:
