@@ -25,7 +25,15 @@ def test_a_key_can_be_replaced():
 
 
 @pytest.mark.parametrize(
-    "change", [lambda s: s[:-1], lambda s: b"\x02" + s[1:], lambda s: s[:5] + b"\0" + s[6:], lambda s: b""]
+    "change",
+    [
+        lambda s: s[:-1],
+        lambda s: b"\x02" + s[1:],
+        lambda s: s[:5] + b"\0" + s[6:],
+        lambda s: s[:5],
+        lambda s: s[:1],
+        lambda s: b"",
+    ],
 )
 def test_what_was_altered_is_not_opened(change):
     sealed = Sealing((OLD,)).seal(b"x", "a")

@@ -51,7 +51,7 @@ class Sealing:
         for key in self.keys if version == _VERSION else ():
             try:
                 return AESGCM(key).decrypt(nonce, rest, of.encode())
-            except InvalidTag:
+            except (InvalidTag, ValueError):  # another key's, or too short to have been sealed
                 continue
         raise Unsealable
 
