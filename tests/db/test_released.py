@@ -14,6 +14,15 @@ RELEASED = {
     "state": "e199aa4455cce385",
     "jobs": "5b049e805ff28a4d",
     "due": "dcc79497e3fc2b4f",
+    "locks": "c6e43a709634f436",
+    "approvals": "0995c22de628e54a",
+    "schedules": "a95508ca95497dc1",
+    "coordination": "93035b496938c3ed",
+    "jobs_speed": "0640e9b580f998cc",
+    "events_flow": "942ec1aaddda9df2",
+    "inboxes": "17b1aa8124e4dfec",
+    "webhooks": "75d2fb42889e129a",
+    "flow": "207e8e9918b5fb78",
 }
 """The name of each released migration, and how the digest of its text begins."""
 

@@ -1,0 +1,1 @@
+-- Doors at which third parties' webhooks come in.

@@ -1,0 +1,1 @@
+-- Inboxes as targets of schedules and as what a job waits for.

@@ -1,0 +1,1 @@
+-- What webhooks keep and let go.

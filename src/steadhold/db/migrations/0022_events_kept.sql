@@ -1,0 +1,1 @@
+-- What subscriptions and references let go.

@@ -1,0 +1,1 @@
+-- Context: files with revisions in bounded storage.

@@ -1,0 +1,1 @@
+-- Effects: what left the building, and journals of charges.
