@@ -1,1 +1,2 @@
 -- Doors at which third parties' webhooks come in.
+select true;

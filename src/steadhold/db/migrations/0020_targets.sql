@@ -1,1 +1,2 @@
 -- Inboxes as targets of schedules and as what a job waits for.
+select true;

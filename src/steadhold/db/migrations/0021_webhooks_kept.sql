@@ -1,1 +1,2 @@
 -- What webhooks keep and let go.
+select true;

@@ -1,1 +1,2 @@
 -- What subscriptions and references let go.
+select true;

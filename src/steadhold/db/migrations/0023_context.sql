@@ -1,1 +1,2 @@
 -- Context: files with revisions in bounded storage.
+select true;

@@ -1,1 +1,2 @@
 -- Effects: what left the building, and journals of charges.
+select true;

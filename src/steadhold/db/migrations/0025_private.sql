@@ -1,1 +1,2 @@
 -- Private prefixes.
+select true;
