@@ -8,9 +8,10 @@ import sys
 import asyncpg
 
 from steadhold.db.pool import Pool
+from steadhold.kit import seal
 from steadhold.kit.ids import new_id
 from steadhold.play.single import Single
-from steadhold.webhooks import guard, seal
+from steadhold.webhooks import guard
 from steadhold.webhooks.dispatch import Dispatcher
 
 DUE = "select workspace, webhook::text from steadhold.due_deliveries() where workspace = $1"

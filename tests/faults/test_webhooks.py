@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from steadhold.webhooks import delivering, heading, plans, replaying, seal, sign
+from steadhold.kit import seal
+from steadhold.webhooks import delivering, heading, plans, replaying, sign
 from steadhold.webhooks.model import LANE_SECONDS, Spec
 from tests.webhooks.house import BY, event, fan_out, listed
 from tests.webhooks.listener import listening

@@ -11,12 +11,12 @@ import pytest
 
 from steadhold.db.pool import Pool
 from steadhold.kit.ids import new_secret
+from steadhold.kit.seal import Sealing
 from steadhold.play.single import Single
 from steadhold.sdk.webhook import Webhook
 from steadhold.webhooks import guard, heading, plans, replaying, sign
 from steadhold.webhooks.dispatch import Dispatcher
 from steadhold.webhooks.model import Spec
-from steadhold.webhooks.seal import Sealing
 from tests.webhooks.house import BY, event, fan_out
 from tests.webhooks.receivers import never, receiving, says
 

@@ -39,7 +39,7 @@ def _write(file: Path, text: str) -> None:
 
 def sealing(file: Path) -> str:
     """The key by which a folder's secrets are sealed; a fresh one where there is none yet."""
-    from steadhold.webhooks import seal
+    from steadhold.kit import seal
 
     if not file.exists():
         _write(file, seal.new_key())

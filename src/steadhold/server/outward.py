@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from steadhold.db.pool import Pool
-from steadhold.kit import ids
+from steadhold.kit import ids, seal
 from steadhold.play.single import roll_back
 from steadhold.server import relay
 from steadhold.server.loops import Act
 from steadhold.server.settings import Settings
-from steadhold.webhooks import guard, seal
+from steadhold.webhooks import guard
 from steadhold.webhooks.dispatch import Dispatcher, Play
 
 DUE: Final = "select workspace, webhook::text from steadhold.due_deliveries()"

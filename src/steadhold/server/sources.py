@@ -59,7 +59,8 @@ def load(
 
 def _outward(settings: Settings) -> None:
     """Refuse a sealing key, or an entry of the list of places, that cannot be read."""
-    from steadhold.webhooks import guard, seal
+    from steadhold.kit import seal
+    from steadhold.webhooks import guard
 
     try:
         seal.read_keys(settings.sealing_key)

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from steadhold.kit import failpoints
 from steadhold.kit.plan import Call
+from steadhold.kit.seal import Sealing, Unsealable
 from steadhold.webhooks import delivering, heading
 from steadhold.webhooks.guard import Allowed
 from steadhold.webhooks.model import ATTEMPT_SECONDS, LANE_SECONDS, Batch, Result, Sending
-from steadhold.webhooks.seal import Sealing, Unsealable
 from steadhold.webhooks.send import Resolve, Sender, resolve
 
 SENDS_MAX: Final = 512

@@ -15,6 +15,7 @@ from steadhold.kit.ids import UUID, new_secret
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.page import page
 from steadhold.kit.plan import Call
+from steadhold.kit.seal import Sealing
 from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request
 from steadhold.webhooks import guard, heading, health, outcomes, plans, replaying, sign, wire
@@ -22,7 +23,7 @@ from steadhold.webhooks.guard import Allowed
 from steadhold.webhooks.model import Endpoint, Replay, Shown, Spec
 from steadhold.webhooks.outcomes import Refused
 from steadhold.webhooks.plans import Sealed
-from steadhold.webhooks.seal import Sealing
+
 
 FIRST: Final = "00000000-0000-0000-0000-000000000000"
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
+from steadhold.kit.seal import Sealing
 from steadhold.webhooks import sign
 from steadhold.webhooks.model import PING, REPLAY, Batch, Sending
-from steadhold.webhooks.seal import Sealing
 from steadhold.webhooks.sign import Signing
 
 FIELDS_MAX: Final = 20

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from steadhold.kit.ids import UUID
 from steadhold.kit.page import page
+from steadhold.kit.seal import UNSEALED, Sealing
 from steadhold.web import decode, query, reply
 from steadhold.web.ask import Answer, Ask, Reply, Request, Route
 from steadhold.webhooks import doors, guard, model, replaying, wire
@@ -13,7 +14,6 @@ from steadhold.webhooks.doors import Doors, rendered
 from steadhold.webhooks.guard import Allowed
 from steadhold.webhooks.model import Delivered, Delivery, Placed
 from steadhold.webhooks.replaying import KEPT_SECONDS
-from steadhold.webhooks.seal import UNSEALED, Sealing
 
 READ: Final = "webhooks:read"
 WRITE: Final = "webhooks:write"
@@ -72,6 +72,12 @@ def cancel(ask: Request) -> Ask[Any]:
     return Ask(replaying.cancel.call(ask.workspace, ask.params["id"]), rendered(render))
 
 
+def cancel_replay(ask: Request) -> Ask[Any]:
+    """Carry a replay on no further."""
+    call = replaying.cancel_replay.call(ask.workspace, ask.params["id"])
+    return Ask(call, rendered(lambda at: reply.json(wire.replay_reply(at), resource=f"replay:{at.id}")))
+
+
 def look_replay(ask: Request) -> Ask[Any]:
     """How far a replay is."""
     call = replaying.look_replay.call(ask.workspace, ask.params["id"])
@@ -80,6 +86,7 @@ def look_replay(ask: Request) -> Ask[Any]:
 
 HOOK: Final = "/v1/webhooks/{id:uuid}"
 DELIVERY: Final = "/v1/deliveries/{id:uuid}"
+REPLAYED: Final = "/v1/webhook-replays/{id:uuid}"
 
 
 def _post(path: str, handle: Any, summary: str, gives: Any, takes: Any = None, **more: Any) -> Route:
@@ -112,7 +119,7 @@ def routes(
         Route(
             "POST", "/v1/webhooks", at.create, WRITE, "Make a webhook, disabled, and show its secret",
             receipt="required", body="json", takes=wire.EndpointBody, gives=wire.EndpointSecretReply, status=201,
-            problems=("not_entitled", *SPEC),
+            problems=("storage_exhausted", *SPEC),
         ),
         Route(
             "GET", "/v1/webhooks", doors.listing, READ, "List webhooks",
@@ -141,7 +148,9 @@ def routes(
               problems=("webhook_disabled", "deliveries_pruned")),
         _post(f"{DELIVERY}/cancel", cancel, "Attempt a delivery no more", wire.CancelReply,
               problems=("delivery_ended",)),
-        _get("/v1/webhook-replays/{id:uuid}", look_replay, "Read how far a replay is", wire.WebhookReplayReply),
+        _get(REPLAYED, look_replay, "Read how far a replay is", wire.WebhookReplayReply),
+        _post(f"{REPLAYED}/cancel", cancel_replay, "Carry a replay on no further", wire.WebhookReplayReply,
+              problems=("replay_ended",)),
     )  # fmt: skip
 
 

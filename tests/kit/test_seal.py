@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold.webhooks import seal
-from steadhold.webhooks.seal import Sealing, Unsealable
+from steadhold.kit import seal
+from steadhold.kit.seal import Sealing, Unsealable
 
 OLD, NEW = bytes(32), bytes(range(32))
 
