@@ -12,7 +12,7 @@ from steadhold import jobs, locks, state
 pytestmark = pytest.mark.docs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
-(PROGRAM,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PROGRAM, MISUSE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.mark.parametrize("taken", [False, True])
@@ -27,3 +27,9 @@ def test_the_program_runs(dsn, workspace, committed, taken):
     with committed.transaction():
         there = isinstance(state.get(committed, workspace, "orders/41"), state.Stored)
     assert there is not taken
+
+
+def test_what_is_misused_says_so(dsn, workspace):
+    names = {"dsn": dsn}
+    exec(PROGRAM.partition("with ")[0] + MISUSE.replace('"acme"', repr(workspace)), names)
+    assert names["told"] in MISUSE.partition("# ")[2]

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
 from steadhold.access import Actor, Kind
+from steadhold.kit.rules import Comment, Seconds, Text, Uuid
 
 State: TypeAlias = Literal["pending", "approved", "rejected", "expired", "withdrawn"]
 Grant: TypeAlias = Literal["unused", "used", "revoked", "lapsed"]
@@ -102,15 +103,15 @@ class Asked:
     `usable_seconds` of the decision. The requester does not decide unless `allow_requester`.
     """
 
-    id: str
+    id: Uuid
     artifact: Artifact
-    action: str
-    title: str
-    expires_in_seconds: float
-    note: str | None = None
+    action: Text
+    title: Text
+    expires_in_seconds: Seconds
+    note: Comment | None = None
     approvers: tuple[str, ...] | str = WHOEVER_VOTES
     quorum: int = 1
-    usable_seconds: float = USABLE_SECONDS
+    usable_seconds: Seconds = USABLE_SECONDS
     allow_requester: bool = False
 
 

@@ -23,6 +23,7 @@ from steadhold.approvals.outcomes import (
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
+from steadhold.kit.rules import Comment, Id, Uuid
 
 LAST: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
@@ -59,12 +60,12 @@ def request(workspace: str, asked: Asked, *, by: By, fences_held: Sequence[Fence
 @operation
 def vote(
     workspace: str,
-    id: str,
+    id: Uuid,
     decision: Decision,
     hash: str,
     *,
     by: By,
-    comment: str | None = None,
+    comment: Comment | None = None,
     revision: int | None = None,
     fences_held: Sequence[FenceRef] = (),
 ) -> Plan[VoteOutcome]:
@@ -91,7 +92,7 @@ def vote(
 
 @operation
 def withdraw(
-    workspace: str, id: str, *, by: By, revision: int | None = None, fences_held: Sequence[FenceRef] = ()
+    workspace: str, id: Uuid, *, by: By, revision: int | None = None, fences_held: Sequence[FenceRef] = ()
 ) -> Plan[WithdrawOutcome]:
     """Take a question back that has no outcome yet; only who asked may.
 
@@ -109,9 +110,9 @@ def withdraw(
 @operation
 def use(
     workspace: str,
-    id: str,
+    id: Uuid,
     artifact: Artifact,
-    use_id: str,
+    use_id: Id,
     *,
     by: By,
     revision: int | None = None,
@@ -132,7 +133,7 @@ def use(
 
 @operation
 def revoke(
-    workspace: str, id: str, *, by: By, revision: int | None = None, fences_held: Sequence[FenceRef] = ()
+    workspace: str, id: Uuid, *, by: By, revision: int | None = None, fences_held: Sequence[FenceRef] = ()
 ) -> Plan[RevokeOutcome]:
     """End a grant that nobody has used. The outcome stays: it was approved. Who asked may, and who may decide.
 
@@ -148,7 +149,7 @@ def revoke(
 
 
 @operation
-def verify(workspace: str, id: str, artifact: Artifact, use_id: str | None = None) -> Plan[Verdict | Missing]:
+def verify(workspace: str, id: Uuid, artifact: Artifact, use_id: Id | None = None) -> Plan[Verdict | Missing]:
     """Tell whether exactly this artifact may be acted on now: while the grant is unused, or by the use that has it.
 
     It holds nothing: `use` is what makes sure that nobody else acts.
@@ -159,7 +160,7 @@ def verify(workspace: str, id: str, artifact: Artifact, use_id: str | None = Non
 
 @operation
 def require(
-    workspace: str, id: str, artifact: Artifact, use_id: str | None = None, *, revision: int | None = None
+    workspace: str, id: Uuid, artifact: Artifact, use_id: Id | None = None, *, revision: int | None = None
 ) -> Plan[RequireOutcome]:
     """As `verify`, but held until the commit, and a no is a refusal: for whoever writes on the strength of it."""
     row = yield from moving.hold(workspace, id)
@@ -172,7 +173,7 @@ def require(
 
 
 @operation
-def get(workspace: str, id: str) -> Plan[Approval | Missing]:
+def get(workspace: str, id: Uuid) -> Plan[Approval | Missing]:
     """Read an approval as it stands, with what was done to it."""
     row = yield from maybe(SQL.look, Approval.read, workspace=workspace, id=id)
     return Missing() if row is None else (yield from moving.with_deeds(workspace, [row]))[0]

@@ -9,16 +9,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from steadhold.approvals.model import USABLE_SECONDS, WHOEVER_VOTES, Decision, Grant, Reason, State
 from steadhold.kit import limits
-from steadhold.kit.ids import HASH_PATTERN, ID_PATTERN, NO_NUL, whole
+from steadhold.kit.ids import NO_NUL
+from steadhold.kit.rules import Comment, Hash, Id, Seconds, Text
 from steadhold.web.reply import Instant
 
-Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN))]
-Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
-Comment: TypeAlias = Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
 Version: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX, pattern=NO_NUL)]
-Hash: TypeAlias = Annotated[str, Meta(pattern=whole(HASH_PATTERN))]
 Seen: TypeAlias = Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
-Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)]
 Number: TypeAlias = Annotated[int, Meta(ge=1, le=limits.APPROVERS_MAX)]
 Approvers: TypeAlias = Annotated[list[Id], Meta(min_length=1, max_length=limits.APPROVERS_MAX)] | str
 

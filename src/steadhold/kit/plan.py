@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
+from steadhold.kit import rules
 from steadhold.kit.sql import Item, Row, Sql
 
 if TYPE_CHECKING:
@@ -119,7 +120,12 @@ class Operation(Generic[P, T]):
     @overload
     def __call__(self, conn: AsyncConnection, workspace: str, /, *args: P.args, **kw: P.kwargs) -> Awaitable[T]: ...
     def __call__(self, conn: Any, workspace: str, /, *args: P.args, **kw: P.kwargs) -> T | Awaitable[T]:
-        """Play inside the transaction of `conn`, which stays the caller's to commit or roll back."""
+        """Play inside the transaction of `conn`, which stays the caller's to commit or roll back.
+
+        Raises:
+            Misuse: an argument breaks the rule beside its parameter; the transaction is as it was.
+        """
+        rules.test(self.plan, self.name, (workspace, *args), kw)
         return _player()(conn, self.call(workspace, *args, **kw))
 
 

@@ -16,6 +16,7 @@ from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import LOCK_KEY_SECONDS_MAX, LOCK_SILENCE_SECONDS_MAX, LOCK_TICKET_SECONDS_MAX
 from steadhold.kit.outcome import Missing, StaleFence
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
+from steadhold.kit.rules import Fence, Id, Length
 from steadhold.kit.sql import load
 from steadhold.locks.model import (
     KIND,
@@ -49,10 +50,10 @@ BEHIND_ALL: Final = "\x7f"
 @operation
 def acquire(
     workspace: str,
-    name: str,
-    owner: str,
-    ttl_seconds: float,
-    operation_id: str | None = None,
+    name: Id,
+    owner: Id,
+    ttl_seconds: Length,
+    operation_id: Id | None = None,
     *,
     request: str | None = None,
     waits: bool = False,
@@ -137,7 +138,7 @@ def give_back(workspace: str, name: str, operation_id: str, request: str, fence:
 
 
 @operation
-def renew(workspace: str, name: str, fence: int, ttl_seconds: float) -> Plan[Renewed | LockLost]:
+def renew(workspace: str, name: Id, fence: Fence, ttl_seconds: Length) -> Plan[Renewed | LockLost]:
     """Hold a lock for `ttl_seconds` from now. What has ended is lost, even if nobody took it since."""
     (answer,) = yield from fences.renew(workspace, [Renewal(subject_of(name), fence, float(ttl_seconds))])
     if isinstance(answer, StaleFence):
@@ -146,7 +147,7 @@ def renew(workspace: str, name: str, fence: int, ttl_seconds: float) -> Plan[Ren
 
 
 @operation
-def release(workspace: str, name: str, fence: int) -> Plan[Released | LockLost]:
+def release(workspace: str, name: Id, fence: Fence) -> Plan[Released | LockLost]:
     """End a grant; repeated under the same fence it is `again`, until the next grant."""
     subject = subject_of(name)
     found = yield from rows(SQL.release, workspace=workspace, subject=subject, fence=fence)
@@ -161,13 +162,13 @@ def release(workspace: str, name: str, fence: int) -> Plan[Released | LockLost]:
 
 
 @operation
-def require(workspace: str, name: str, fence: int) -> Plan[StaleFence | None]:
+def require(workspace: str, name: Id, fence: Fence) -> Plan[StaleFence | None]:
     """Rely on a lock until the transaction ends."""
     return (yield from fences.require(workspace, [FenceRef(subject_of(name), fence)]))
 
 
 @operation
-def get(workspace: str, name: str) -> Plan[Lock | Missing]:
+def get(workspace: str, name: Id) -> Plan[Lock | Missing]:
     """Read who holds a lock; `Missing` where nobody ever did."""
     return (yield from maybe(SQL.look, _lock, workspace=workspace, subject=subject_of(name))) or Missing()
 
@@ -196,7 +197,7 @@ def _lock(
 
 
 @operation
-def mark(workspace: str, resource: str, fence: int) -> Plan[Marked | Outrun]:
+def mark(workspace: str, resource: Id, fence: Fence) -> Plan[Marked | Outrun]:
     """Raise the highest fence that a resource has seen, for one that cannot keep it; a lower one is refused."""
     return (yield from fences.mark(workspace, resource, fence))
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from steadhold.kit import limits
-from steadhold.kit.ids import ID_PATTERN, whole
+from steadhold.kit.rules import Fence, Id, Length
 from steadhold.web.reply import Instant
-
-Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN))]
-Fence: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
-Length: TypeAlias = Annotated[float, Meta(ge=limits.LEASE_SECONDS_MIN, le=limits.LEASE_SECONDS_MAX)]
 
 
 class AcquireBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

@@ -6,15 +6,18 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from steadhold.access import StorageExhausted
+from steadhold.kit.limits import STATE_BYTES_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.paths import under
 from steadhold.kit.plan import Refusal
+from steadhold.kit.rules import Path, json_of
 
 __all__ = [
     "BatchOutcome",
+    "Body",
     "Entry",
     "Get",
     "Missing",
@@ -31,6 +34,9 @@ __all__ = [
     "Written",
     "digest_of",
 ]
+
+Body: TypeAlias = Annotated[bytes, json_of(STATE_BYTES_MAX)]
+"""What a name holds: exact JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +91,8 @@ class Revision:
 class Put:
     """One write of a batch: `expected` None creates, a number replaces that revision; `body` None deletes."""
 
-    name: str
-    body: bytes | None
+    name: Path
+    body: Body | None
     expected: int | None
 
 
@@ -94,7 +100,7 @@ class Put:
 class Get:
     """One reading of a batch."""
 
-    name: str
+    name: Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import PATH_BYTES_MAX
 from steadhold.kit.paths import bounds
 from steadhold.kit.plan import Plan, Step, each, maybe, operation, rows
+from steadhold.kit.rules import Path
 from steadhold.kit.sql import load
 from steadhold.state.model import (
     BatchOutcome,
+    Body,
     Entry,
     Get,
     Missing,
@@ -50,16 +52,15 @@ class _Now:
 @operation
 def put(
     workspace: str,
-    name: str,
-    body: bytes,
+    name: Path,
+    body: Body,
     expected: int | None,
     fences_held: Sequence[FenceRef] = (),
 ) -> Plan[WriteOutcome]:
     """Write `body`, exact JSON bytes, if the name holds revision `expected`; None means that it must not exist.
 
     `fences_held` are grants that must be current until the commit. Outcomes: `Written(revision)`,
-    `RevisionConflict(current)`, `Missing(last_revision)`, `StaleFence`, `StorageExhausted`. The bytes are not
-    checked here: `steadhold.kit.exact.check` does.
+    `RevisionConflict(current)`, `Missing(last_revision)`, `StaleFence`, `StorageExhausted`.
     """
     if fences_held and (stale := (yield from fences.require(workspace, fences_held))):
         return stale
@@ -67,7 +68,7 @@ def put(
 
 
 @operation
-def delete(workspace: str, name: str, expected: int, fences_held: Sequence[FenceRef] = ()) -> Plan[WriteOutcome]:
+def delete(workspace: str, name: Path, expected: int, fences_held: Sequence[FenceRef] = ()) -> Plan[WriteOutcome]:
     """Delete the name if it holds revision `expected`. A tombstone keeps the revision, which rises by one."""
     if fences_held and (stale := (yield from fences.require(workspace, fences_held))):
         return stale
@@ -75,14 +76,14 @@ def delete(workspace: str, name: str, expected: int, fences_held: Sequence[Fence
 
 
 @operation
-def get(workspace: str, name: str) -> Plan[Stored | Missing]:
+def get(workspace: str, name: Path) -> Plan[Stored | Missing]:
     """Read what the name holds: `Stored`, or `Missing` with the last revision if it ever existed."""
     now = yield from maybe(SQL.look, _Now, workspace=workspace, name=name)
     return _reading(now)
 
 
 @operation
-def get_revision(workspace: str, name: str, revision: int) -> Plan[Stored | Missing | Pruned]:
+def get_revision(workspace: str, name: Path, revision: int) -> Plan[Stored | Missing | Pruned]:
     """Read one kept revision. `Missing` if there never was one or it is a deletion, `Pruned` if it is not kept."""
     found = yield from rows(SQL.look_at, workspace=workspace, name=name, revision=revision)
     if not found:
@@ -118,14 +119,14 @@ def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[
 
 
 @operation
-def revisions(workspace: str, name: str, before: int, limit: int) -> Plan[list[Revision]]:
+def revisions(workspace: str, name: Path, before: int, limit: int) -> Plan[list[Revision]]:
     """List the kept revisions of a name below `before`, newest first."""
     found = yield from rows(SQL.revisions, workspace=workspace, name=name, before=before, limit=limit)
     return [Revision(*row) for row in found]
 
 
 @operation
-def require(workspace: str, name: str, expected: int | None) -> Plan[RevisionConflict | Missing | None]:
+def require(workspace: str, name: Path, expected: int | None) -> Plan[RevisionConflict | Missing | None]:
     """Hold a name at a revision, or (None) at holding nothing, until the transaction ends."""
     current, present = (yield from hold(workspace, {name: False}))[name]
     if (current if present else None) == expected:
