@@ -153,7 +153,8 @@ class Route:
     `query` are the parameters that it takes, `headers` the fields that it obeys ("if-match", "fence", …): a
     write refuses a condition or fence that it would ignore. `house` says that it belongs to no workspace.
     `narrows` lets in a key whose scope is good below some prefixes only: the handler shows no more than those.
-    `answers` are the types of what it says yes with.
+    `answers` are the types of what it says yes with. `token` is the path parameter that stands for a key: whoever
+    knows the address may come in, and `Above.admit` says as whom.
     `takes` and `gives` are msgspec Structs for the OpenAPI document, `problems` the codes that the route may answer
     besides the common ones.
     """
@@ -177,3 +178,4 @@ class Route:
     house: bool = False
     narrows: bool = False
     answers: tuple[str, ...] = ("application/json",)
+    token: str | None = None

@@ -6,7 +6,7 @@ Segments are decoded one by one, so an encoded slash stays inside its segment an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -14,8 +14,19 @@ from steadhold.kit import paths
 from steadhold.kit.ids import UUID, is_id
 from steadhold.web.ask import Route
 
-Doors: TypeAlias = Mapping[str, Route]
-"""The routes of one address, by method."""
+
+class Doors(dict[str, Route]):
+    """The routes of one address, by method. `token`: the parameter that stands for a key there."""
+
+    __slots__ = ("token",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.token: str | None = None
+
+
+Found: TypeAlias = tuple[Doors, dict[str, str]]
+"""The doors of an address, and its decoded parameters."""
 
 PARAM: Final = re.compile(r"\{(\w+)(?::(uuid|path))?\}")
 FITS: Final[dict[str, Callable[[str], object]]] = {"id": is_id, "uuid": UUID.fullmatch}
@@ -29,7 +40,7 @@ _UNDECODABLE: Final = "\udcff"  # no Id, no Path, no segment of a route
 class _Node:
     statics: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
     param: tuple[str, str, _Node] | None = None
-    doors: dict[str, Route] = field(default_factory=dict[str, Route])
+    doors: Doors = field(default_factory=Doors)
 
 
 class Router:
@@ -38,27 +49,27 @@ class Router:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._plain: dict[bytes, Doors] = {}
         self._root = _Node()
-        self._found: dict[bytes, tuple[Doors, dict[str, str]]] = {}
+        self._found: dict[bytes, Found] = {}
         for route in routes:
             self._add(route)
 
-    def find(self, raw: bytes) -> tuple[Doors, dict[str, str]] | None:
+    def find(self, raw: bytes) -> Found | None:
         """The doors of an address as it was sent, and its decoded parameters; None where there is nothing.
 
-        What was found is remembered: nobody may change it.
+        What was found is remembered: nobody may change it. An address that lets in is a secret, and is not.
         """
         if (plain := self._plain.get(raw)) is not None:
             return plain, {}
         if (before := self._found.get(raw)) is not None:
             return before
         found = self._walk(raw)
-        if found is not None and len(raw) <= REMEMBERED_BYTES_MAX:
+        if found is not None and found[0].token is None and len(raw) <= REMEMBERED_BYTES_MAX:
             if len(self._found) >= REMEMBERED_MAX:
                 self._found.clear()
             self._found[raw] = found
         return found
 
-    def _walk(self, raw: bytes) -> tuple[Doors, dict[str, str]] | None:
+    def _walk(self, raw: bytes) -> Found | None:
         node, params = self._root, dict[str, str]()
         parts = raw.split(b"/")
         for at in range(1, len(parts)):
@@ -89,6 +100,9 @@ class Router:
             node = self._param(node, found[1], found[2] or "id", route)
         if route.method in node.doors:
             raise ValueError(f"{route.method} {route.path} is there twice")
+        if node.doors and node.doors.token != route.token:
+            raise ValueError(f"{route.path} lets in by its address for one method, and not for another")
+        node.doors.token = route.token
         node.doors[route.method] = route
         if route.method == "GET":
             node.doors["HEAD"] = route
