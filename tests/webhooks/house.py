@@ -17,7 +17,7 @@ URL = "https://example.com/hook"
 
 
 @single_operation
-def fan_out(workspace, happened):
+def fan_out(workspace: str, happened: list[Event]):
     """What the relay does with events that nobody has matched."""
     yield from delivering.fan_out(workspace, happened)
 

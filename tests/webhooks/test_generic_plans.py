@@ -74,6 +74,7 @@ def test_nothing_is_scanned(crowded, statement):
         ("replayable", "webhook_bodies", {"webhook_bodies_past"}),
         ("replayable", "deliveries", {"deliveries_by_event"}),
         ("to_announce", "deliveries", {"deliveries_to_announce"}),
+        ("late", "deliveries", {"deliveries_due"}),
         ("purge_deliveries", "deliveries", {"deliveries_past", "deliveries_pkey"}),
     ],
 )

@@ -12,7 +12,7 @@ from steadhold import access, events
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.webhooks import delivering, plans, replaying
 from steadhold.webhooks.model import Placed
-from steadhold.webhooks.outcomes import Disabled, EndpointsFull, SecretsFull
+from steadhold.webhooks.outcomes import Disabled, SecretsFull
 from tests.webhooks.house import BY, URL, Sender, create, event, fan_out, listed, states
 
 pytestmark = pytest.mark.database
@@ -72,7 +72,8 @@ def test_there_are_no_more_endpoints_than_entitled(conn, workspace):
     access.put_entitlements(conn, workspace, access.Entitlements(endpoints_max=1), None, by=BY)
     create(conn, workspace)
     full = plans.create(conn, workspace, str(uuid.uuid4()), plans.Spec(URL, ("*",)), (), by=BY)
-    assert full == EndpointsFull(1)
+    assert full == access.StorageExhausted("endpoints", 1, 1)
+    assert access.entitlements(conn, workspace).used["endpoints"] == 1
 
 
 def test_rotated_secrets_sign_for_their_own_grace(conn, workspace, clock):

@@ -160,13 +160,15 @@ def cancel(client: Client, delivery_id: str, out: Out, **said: Any) -> None:
 @webhooks.command()
 @click.argument("webhook_id")
 @click.option("--since", required=True, metavar="TIME", help="From when on, as in 2026-11-29T16:00:00Z.")
+@click.option("--until", metavar="TIME", help="Until when. [default: now]")
 @click.option("--only", type=click.Choice(("failed", "missing", "all")), default="failed", show_default=True)
 @named
 @printed
 @asks
-def replay(client: Client, webhook_id: str, since: str, out: Out, **said: Any) -> None:
-    """Send again what has come since a moment; `replayed` tells how far that is."""
-    out.one(client.webhooks.replay(webhook_id, since=moment(since), **said))
+def replay(client: Client, webhook_id: str, since: str, until: str | None, out: Out, **said: Any) -> None:
+    """Send again what came between two moments; `replayed` tells how far that is."""
+    to = None if until is None else moment(until)
+    out.one(client.webhooks.replay(webhook_id, since=moment(since), until=to, **said))
 
 
 @webhooks.command()
@@ -176,6 +178,16 @@ def replay(client: Client, webhook_id: str, since: str, out: Out, **said: Any) -
 def replayed(client: Client, replay_id: str, out: Out) -> None:
     """Show how far a replay is."""
     out.one(client.webhooks.replayed(replay_id))
+
+
+@webhooks.command("cancel-replay")
+@click.argument("replay_id")
+@named
+@printed
+@asks
+def cancel_replay(client: Client, replay_id: str, out: Out, **said: Any) -> None:
+    """Carry a replay on no further; what it has placed is sent all the same."""
+    out.one(client.webhooks.cancel_replay(replay_id, **said))
 
 
 @click.command()

@@ -44,7 +44,7 @@ class WebhooksRoom(Room[Mode]):
         """Make a webhook, disabled. Its `secret` is shown in this answer alone; None where the answer is a replay.
 
         Raises:
-            Problem "bad_url", "bad_webhook_header", "no_sealing_key". NotEntitled.
+            Problem "bad_url", "bad_webhook_header", "no_sealing_key". StorageExhausted: there are as many as may be.
         """
         body = members(
             url=url, types=list(types), ordered=ordered, on_exhausted=on_exhausted, rate=rate, concurrency=concurrency,
@@ -194,18 +194,28 @@ class WebhooksRoom(Room[Mode]):
 
     @verb
     def replay(
-        self, webhook_id: str, *, since: datetime, only: Literal["failed", "missing", "all"] = "failed",
-        operation_id: str | None = None,
+        self, webhook_id: str, *, since: datetime, until: datetime | None = None,
+        only: Literal["failed", "missing", "all"] = "failed", operation_id: str | None = None,
     ) -> Script[Replay]:  # fmt: skip
-        """Deliver again what has come since a moment. It goes on by itself: `replayed` tells how far it is.
+        """Deliver again what came between two moments, or to now. It goes on by itself: `replayed` tells how far it is.
 
         Raises:
             NotFound. Problem "webhook_disabled", "deliveries_pruned".
         """
-        body = {"since": instant(since), "only": only}
+        body = members(since=instant(since), until=None if until is None else instant(until), only=only)
         return read(
             (yield change("POST", at("webhooks", webhook_id, "replay"), body, operation_id=operation_id)), Replay
         )
+
+    @verb
+    def cancel_replay(self, replay_id: str, *, operation_id: str | None = None) -> Script[Replay]:
+        """Carry a replay on no further. What it has placed by now is delivered all the same.
+
+        Raises:
+            NotFound. Problem "replay_ended".
+        """
+        target = at("webhook-replays", replay_id, "cancel")
+        return read((yield change("POST", target, operation_id=operation_id)), Replay)
 
     @verb
     def replayed(self, replay_id: str) -> Script[Replay]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from steadhold.access import Actor
+from steadhold.access import Actor, StorageExhausted
 from steadhold.events import WritersOpen
 from steadhold.kit.ids import UUID, new_secret
 from steadhold.kit.outcome import Missing, RevisionConflict
@@ -23,7 +23,6 @@ from steadhold.webhooks.guard import Allowed
 from steadhold.webhooks.model import Endpoint, Replay, Shown, Spec
 from steadhold.webhooks.outcomes import Refused
 from steadhold.webhooks.plans import Sealed
-
 
 FIRST: Final = "00000000-0000-0000-0000-000000000000"
 
@@ -39,14 +38,16 @@ def refused(outcome: Refused) -> Problem:
             return problem.MISSING if isinstance(outcome, Missing) else problem.refused(outcome)
         case WritersOpen():
             return Problem("writers_open", "Transactions that write events have been open for long; try again.")
-        case outcomes.EndpointsFull(most):
-            return Problem("not_entitled", f"The workspace is entitled to {most} endpoints.", {"endpoints_max": most})
+        case StorageExhausted():
+            return Problem(outcome.code, outcome.detail, outcome.extras)
         case outcomes.SecretsFull():
             return Problem("too_many_secrets", "Two secrets before this one still sign; wait, or rotate without grace.")
         case outcomes.Disabled():
             return Problem("webhook_disabled", "Nothing is sent to it but a ping; enable it first.")
         case outcomes.Ended(state):
             return Problem("delivery_ended", f"The delivery has ended: it is {state}.", {"state": state})
+        case outcomes.ReplayEnded():
+            return Problem("replay_ended", "The replay is over: there is nothing left to cancel.")
         case outcomes.Pruned(first):
             told = {"first_retained_at": reply.maybe_instant(first)}
             return Problem("deliveries_pruned", "Deliveries reach only as far back as they are kept.", told)
@@ -149,9 +150,11 @@ class Doors:
     def replay_many(self, ask: Request) -> Ask[Any]:
         """Deliver again what has come since a moment."""
         body = decode.body(ask, wire.WebhookReplayBody)
+        until = None if body.until is None else _moment(body.until, "until")
         call = replaying.replay_many.call(
-            ask.workspace, ask.params["id"], ask.fresh, _moment(body.since), body.only, kept_seconds=self.kept_seconds
-        )
+            ask.workspace, ask.params["id"], ask.fresh, _moment(body.since, "since"), body.only, until=until,
+            kept_seconds=self.kept_seconds,
+        )  # fmt: skip
         return Ask(call, rendered(_replay_accepted))
 
 
@@ -161,10 +164,10 @@ def _ordered(said: str | bool) -> bool:  # noqa: FBT001 - as it was sent
     return said == "aggregate"
 
 
-def _moment(text: str) -> datetime:
+def _moment(text: str, name: str) -> datetime:
     found = query.moment(text)
     if found is None:
-        problem.stop("bad_member", "/since must be a time, such as 2026-11-29T16:00:00Z.", pointer="/since")
+        problem.stop("bad_member", f"/{name} must be a time, such as 2026-11-29T16:00:00Z.", pointer=f"/{name}")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steadhold.kit.duty import Duty
 from steadhold.kit.plan import Call
-from steadhold.webhooks import delivering, replaying
+from steadhold.webhooks import delivering, replaying, sweeping
 from steadhold.webhooks.replaying import KEPT_SECONDS
 
 
@@ -34,11 +34,15 @@ def duties(kept_seconds: float) -> tuple[Duty, ...]:
     def purge(workspace: str, limit: int) -> Call[int]:
         return replaying.purge.call(workspace, limit, kept_seconds=kept_seconds)
 
+    def late(workspace: str, limit: int) -> Call[int]:
+        return sweeping.give_up.call(workspace, limit, kept_seconds=kept_seconds)
+
     return (
         Duty("webhooks.attempts", attempts, limit=200),
         Duty("webhooks.replays", replays, limit=500),
         Duty("webhooks.blocked", blocked, limit=100),
         Duty("webhooks.skipped", skipped, limit=500),
+        Duty("webhooks.late", late, limit=200, every_seconds=30.0),
         Duty("webhooks.purge", purge, limit=500, every_seconds=30.0),
     )
 

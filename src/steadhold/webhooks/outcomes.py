@@ -6,17 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from steadhold.access import StorageExhausted
 from steadhold.events import WritersOpen
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Refusal
 from steadhold.webhooks.model import State
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointsFull(Refusal):
-    """The workspace has as many endpoints as it is entitled to (403)."""
-
-    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +31,17 @@ class Ended(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayEnded(Refusal):
+    """The replay is over: there is nothing left to cancel (409)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pruned(Refusal):
     """What was asked for is past its window (410); the first that is left was made then."""
 
     first_retained: datetime | None
 
 
-Refused: TypeAlias = Missing | RevisionConflict | WritersOpen | EndpointsFull | SecretsFull | Disabled | Ended | Pruned
+Refused: TypeAlias = (
+    Missing | RevisionConflict | WritersOpen | StorageExhausted | SecretsFull | Disabled | Ended | ReplayEnded | Pruned
+)

@@ -9,11 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from steadhold import access, events
-from steadhold.access import Actor
+from steadhold.access import Actor, StorageExhausted
 from steadhold.events import Happened, WritersOpen
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, maybe, one, rows, single_operation
 from steadhold.kit.sql import load
+from steadhold.webhooks import guard
 from steadhold.webhooks.model import (
     TAKER,
     Endpoint,
@@ -22,7 +23,7 @@ from steadhold.webhooks.model import (
     Spec,
     endpoint,
 )
-from steadhold.webhooks.outcomes import EndpointsFull, SecretsFull
+from steadhold.webhooks.outcomes import SecretsFull
 
 SQL = load(__file__)
 
@@ -36,21 +37,22 @@ Sealed = tuple[bytes, str | None]
 @single_operation
 def create(
     workspace: str, id: str, spec: Spec, secrets: tuple[Sealed, ...], *, by: Actor
-) -> Plan[Shown | EndpointsFull]:
-    """Make an endpoint, disabled. Outcomes: `Shown`, `EndpointsFull`."""
+) -> Plan[Shown | StorageExhausted]:
+    """Make an endpoint, disabled. Outcomes: `Shown`, `StorageExhausted`."""
     most = (yield from access.limits.plan(workspace)).endpoints_max
-    if most is not None and (yield from one(SQL.count, _pair, workspace=workspace))[0] >= most:
-        return EndpointsFull(most)
+    if most is not None and (used := (yield from one(SQL.count, int, workspace=workspace))) >= most:
+        return StorageExhausted("endpoints", used, most)
     yield from rows(SQL.make, workspace=workspace, id=id, **_columns(spec))
     for sealed, public in secrets:
         yield from rows(SQL.add_secret, workspace=workspace, id=id, sealed=sealed, public=public)
     made = yield from one(SQL.look, endpoint, workspace=workspace, id=id)
-    yield from told(workspace, made, "webhook.created", {"url": spec.url, "types": list(spec.types)}, by)
+    yield from told(workspace, made, "webhook.created", _told_of(spec), by)
     return (yield from _shown(workspace, made))
 
 
-def _pair(all: int, enabled: int) -> tuple[int, int]:
-    return all, enabled
+def _told_of(spec: Spec) -> dict[str, Any]:
+    """What an event tells of an endpoint: where it is, but not what stands behind the host, which may be a secret."""
+    return {"origin": guard.origin(spec.url), "types": list(spec.types)}
 
 
 def _columns(spec: Spec) -> dict[str, Any]:
@@ -110,7 +112,7 @@ def change(
     if not isinstance(held, Endpoint):
         return held
     now = yield from write(workspace, held, edit(held.spec), enabled=held.enabled, why=held.why)
-    yield from told(workspace, now, "webhook.changed", {"url": now.spec.url, "types": list(now.spec.types)}, by)
+    yield from told(workspace, now, "webhook.changed", _told_of(now.spec), by)
     return (yield from _shown(workspace, now))
 
 

@@ -34,7 +34,7 @@ from steadhold.webhooks.model import (
     delivery_id,
     endpoint,
 )
-from steadhold.webhooks.outcomes import Disabled, Ended, Pruned
+from steadhold.webhooks.outcomes import Disabled, Ended, Pruned, ReplayEnded
 from steadhold.webhooks.plans import SQL, hold
 
 KEPT_SECONDS: Final = 30 * 86_400
@@ -132,9 +132,13 @@ def cancel(workspace: str, id: str) -> Plan[Cancelled | Missing | Ended]:
 
 @single_operation
 def replay_many(
-    workspace: str, webhook: str, id: str, since: datetime, only: Only, *, kept_seconds: float = KEPT_SECONDS
-) -> Plan[Replay | Missing | Disabled | Pruned]:
-    """Deliver again what has come since a moment: what failed, what never was tried, or all. It goes on by itself."""
+    workspace: str, webhook: str, id: str, since: datetime, only: Only, *, until: datetime | None = None,
+    kept_seconds: float = KEPT_SECONDS,
+) -> Plan[Replay | Missing | Disabled | Pruned]:  # fmt: skip
+    """Deliver again what has come between two moments, or to now: what failed, what never was tried, or all.
+
+    It goes on by itself.
+    """
     at = yield from hold(workspace, webhook)
     if not isinstance(at, Endpoint):
         return Missing()
@@ -143,7 +147,7 @@ def replay_many(
     first, reach = yield from one(SQL.first_body, _pair, workspace=workspace, kept_seconds=kept_seconds)
     if since < reach:
         return Pruned(first if first is not None and first > reach else reach)
-    item = {"workspace": workspace, "id": id, "webhook": webhook, "only": only, "since": since}
+    item = {"workspace": workspace, "id": id, "webhook": webhook, "only": only, "since": since, "until": until}
     yield from rows(SQL.begin_replay, **item)
     return (yield from one(SQL.look_replay, Replay, workspace=workspace, id=id))
 
@@ -156,6 +160,16 @@ def _pair(first: datetime | None, reach: datetime) -> tuple[datetime | None, dat
 def look_replay(workspace: str, id: str) -> Plan[Replay | Missing]:
     """Read how far a replay is."""
     return (yield from maybe(SQL.look_replay, Replay, workspace=workspace, id=id)) or Missing()
+
+
+@single_operation
+def cancel_replay(workspace: str, id: str) -> Plan[Replay | Missing | ReplayEnded]:
+    """Carry a replay on no further. What it has placed by now is delivered all the same."""
+    done = yield from rows(SQL.cancel_replay, workspace=workspace, id=id)
+    now = yield from maybe(SQL.look_replay, Replay, workspace=workspace, id=id)
+    if now is None:
+        return Missing()
+    return now if done or now.state == "cancelled" else ReplayEnded()
 
 
 @single_operation

@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
 
 from steadhold.webhooks import guard, health
 from steadhold.webhooks.guard import Allowed
@@ -148,10 +149,12 @@ class Sender:
     total_seconds: float = TOTAL_SECONDS
     trust: ssl.SSLContext | None = None
     _session: aiohttp.ClientSession | None = field(default=None, init=False)
+    _exactly: URL = field(init=False)
 
     async def __aenter__(self) -> Self:
         place = guard.place(self.url)
         assert isinstance(place, guard.Place), "an endpoint has a URL that leads somewhere"
+        self._exactly = URL(self.url, encoded=True)  # as it was given, not as the library would write it
         connector = _Connector(
             resolver=_Vetting(self.resolve, place.scheme, self.rules),
             use_dns_cache=False,
@@ -217,7 +220,7 @@ class Sender:
         until = min(until, asyncio.get_running_loop().time() + self.total_seconds)
         async with asyncio.timeout_at(until):
             await course.look()
-            answer = await self._session.post(self.url, data=sending.body, headers=headers, allow_redirects=False)
+            answer = await self._session.post(self._exactly, data=sending.body, headers=headers, allow_redirects=False)
         well = 200 <= answer.status < 300
         return {
             "state": "delivered" if well else "refused",
@@ -262,7 +265,9 @@ async def _some(answer: aiohttp.ClientResponse, until: float) -> bytes:
 
 
 def _why(error: BaseException) -> str:
-    """What went wrong, with what lies behind it where the library hides that."""
+    """What went wrong, with what lies behind it where the library hides that; nothing of what the receiver said."""
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"{type(error).__name__}: the answer is not HTTP, or its head is longer than is read"
     cause = error.__cause__
     behind = f" ({cause})" if isinstance(cause, OSError) and cause.args else ""
     return _text(f"{type(error).__name__}: {error}{behind}")[:500]

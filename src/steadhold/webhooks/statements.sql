@@ -44,7 +44,7 @@ order by k.id limit :limit::bigint
 
 -- name: count
 -- rank: read
-select count(*), count(*) filter (where k.enabled) from steadhold.webhooks k
+select count(*) from steadhold.webhooks k
 where k.workspace = :workspace::text and not k.deleted
 
 -- name: change
@@ -299,13 +299,21 @@ select (select min(b.made_at) from steadhold.webhook_bodies b where b.workspace 
 -- name: begin_replay
 -- rank: consumers
 insert into steadhold.webhook_replays (workspace, id, webhook, scope, since, until, cursor_at, made_at)
-values (:workspace::text, :id::uuid, :webhook::uuid, :only::text, :since::timestamptz, steadhold.clock(),
-  :since::timestamptz, steadhold.clock())
+select :workspace::text, :id::uuid, :webhook::uuid, :only::text, :since::timestamptz,
+  least(:until::timestamptz, c.at), :since::timestamptz, c.at
+from (select steadhold.clock() as at) c
+
+-- name: cancel_replay
+-- rank: consumers
+update steadhold.webhook_replays r set state = 2, ended_at = steadhold.clock()
+where r.workspace = :workspace::text and r.id = :id::uuid and r.state + 0 = 0
+returning r.id
 
 -- name: running
 -- rank: consumers
+-- The one that came least far: of several, none waits for the end of another.
 select r.id::text, r.webhook::text, r.scope, r.until, r.cursor_at, r.cursor_id from steadhold.webhook_replays r
-where r.workspace = :workspace::text and r.state = 0 order by r.id limit 1 for update skip locked
+where r.workspace = :workspace::text and r.state = 0 order by r.looked, r.id limit 1 for update skip locked
 
 -- name: replayable
 -- rank: read
@@ -368,6 +376,28 @@ with gone as materialized (
 update steadhold.deliveries d set state = 4, next_at = null, announce_at = null, ended_at = steadhold.clock()
 where d.workspace = :workspace::text and d.id = any(array(select gone.id from gone))
 returning d.id
+
+-- name: late
+-- rank: read
+-- Their turn has not come for as long as deliveries are kept: an endpoint that is slower than its events for ever.
+select d.id::text, d.webhook::text from steadhold.webhooks k
+cross join lateral (
+  select d.id, d.webhook from steadhold.deliveries d
+  where d.workspace = :workspace::text and d.webhook = k.id
+    and d.next_at < (select steadhold.clock()) - make_interval(secs => :kept_seconds::float8)
+  order by d.next_at limit :limit::bigint) d
+where k.workspace = :workspace::text
+limit :limit::bigint
+
+-- name: hold_late
+-- rank: consumers
+-- Those of them that nobody has begun meanwhile.
+select d.id::text, d.webhook::text, d.event_id, d.kind, d.lane, d.place, d.state, d.attempts, d.tries, d.next_at,
+  d.skipped, d.replay_of::text, d.made_at, d.ended_at
+from steadhold.deliveries d
+where d.workspace = :workspace::text and d.id = any(:ids::uuid[])
+  and d.next_at < (select steadhold.clock()) - make_interval(secs => :kept_seconds::float8)
+order by d.id for update
 
 -- name: to_announce
 -- rank: read

@@ -70,9 +70,10 @@ class PingBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
 
 class WebhookReplayBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """What is to be delivered again: since when, and which of it."""
+    """What is to be delivered again: since when, until when (null: all that came), and which of it."""
 
     since: str
+    until: str | None = None
     only: Literal["failed", "missing", "all"] = "failed"
 
 
