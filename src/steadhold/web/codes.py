@@ -130,6 +130,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "webhook_disabled": Kind(409, "stop", "The webhook is disabled"),
     "too_many_secrets": Kind(409, "wait", "Two secrets that were rotated out still sign"),
     "delivery_ended": Kind(409, "stop", "The delivery has ended"),
+    "replay_ended": Kind(409, "stop", "The replay is over"),
     "deliveries_pruned": Kind(410, "stop", "What is so old is not kept any more"),
     "no_sealing_key": Kind(409, "stop", "This server has no key to seal secrets with"),
     # --- commits ---

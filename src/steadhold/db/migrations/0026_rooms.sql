@@ -18,3 +18,14 @@ create or replace function steadhold.due() returns table (workspace text, duty t
   union all select * from steadhold.due_state()
   union all select * from steadhold.due_blobs()
 $$;
+
+create or replace function steadhold.used(wanted text) returns table (what text, amount bigint)
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+  as $$
+  select u.what, sum(u.amount)::bigint from (
+    select * from steadhold.used_state(wanted)
+    union all select * from steadhold.used_jobs(wanted)
+    union all select * from steadhold.used_webhooks(wanted)
+  ) u group by u.what
+$$;
