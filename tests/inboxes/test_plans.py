@@ -53,6 +53,8 @@ def test_nothing_is_appended_to_what_is_not_there(door):
     assert door.receipt("a", "client:x") == Missing()
     door.make()
     assert door.append("a", []) == []
+    door.delete("a", 1)
+    assert door.append("a", []) == door.add("x") == NoInbox("a")
 
 
 def test_a_key_that_is_known_has_its_first_place(door):
@@ -93,12 +95,38 @@ def test_sources_have_keys_of_their_own(door):
     assert len({outcome.event_id for outcome in outcomes}) == 3
 
 
-def test_the_same_key_is_the_same_event_wherever_it_is_told_again(door):
+def _named(workspace, sent, inbox="a"):
+    return inboxes.items.event_id(workspace, inbox, sent, sent.digest)
+
+
+def test_the_same_event_under_the_same_key_has_the_same_id_wherever_it_is_sent_again(door):
     door.make()
     (first,) = door.add("x")
-    assert uuid.UUID(first.event_id).version == 5
-    assert door.receipt("a", "client:x").event_id == first.event_id
-    assert inboxes.items.event_id("a", "client:x") == first.event_id
+    assert uuid.UUID(first.event_id).version == 8
+    assert uuid.UUID(first.event_id).variant == uuid.RFC_4122
+    assert door.receipt("a", "client:x").event_id == _named(door.workspace, event("x")) == first.event_id
+    door.delete("a", 1)
+    door.make()
+    assert door.add("x")[0].event_id == first.event_id
+
+
+def test_another_event_has_another_id_whatever_its_key(door):
+    """Who has applied one would take the other for it, and pass it over."""
+    door.make()
+    (first,) = door.add("x")
+    others = [
+        _named(door.workspace, event("x", b"2")), _named(door.workspace, event("x", type="u")),
+        _named("elsewhere", event("x")), _named(door.workspace, event("x"), "b"),
+        _named(door.workspace, event("x", source="door")),
+    ]  # fmt: skip
+    assert len({first.event_id, *others}) == 6
+    door.delete("a", 1)
+    door.make()
+    assert door.add("x", body=b"2")[0].event_id == others[0]
+
+
+def test_at_a_door_the_key_says_which_event_it_is(door):
+    assert _named("w", event("x", b"1", source="door")) == _named("w", event("x", b"2", source="door"))
 
 
 def test_a_receipt_tells_what_a_lost_answer_said(door, clock):
@@ -110,6 +138,10 @@ def test_a_receipt_tells_what_a_lost_answer_said(door, clock):
     old, new = uuid7(0, bytes(10)), uuid7(int(clock.now().timestamp() * 1_000), bytes(10))
     assert door.receipt("a", f"client:{old}") == KeyPruned(old)
     assert door.receipt("a", f"client:{new}") == Missing()
+    kept = uuid7(int((clock.now().timestamp() - 50 * DAY) * 1_000), bytes(10))
+    assert door.receipt("a", f"client:{kept}") == KeyPruned(kept)
+    door.put("a", Retention(16.0 * DAY, None, None), 1)
+    assert door.receipt("a", f"client:{kept}") == Missing()
 
 
 def test_pages_follow_each_other(door):
@@ -126,10 +158,14 @@ def test_pages_follow_each_other(door):
 
 
 def test_a_page_ends_with_the_event_that_fills_it(door, monkeypatch):
-    monkeypatch.setattr(plans, "INBOX_PAGE_BYTES_MAX", 25)
+    """What an event says of itself counts as its data does."""
+    monkeypatch.setattr(plans, "INBOX_PAGE_BYTES_MAX", 41)
     door.make()
-    door.append("a", [event(f"k{n}", b'"%b"' % (b"x" * 8)) for n in range(5)])
+    door.append("a", [event(f"k{n}", b'"%b"' % (b"x" * 8)) for n in range(5)])  # with its head, 20 bytes each
     assert told(door.read("a")) == [1, 2, 3]
+    monkeypatch.setattr(plans, "INBOX_PAGE_BYTES_MAX", 40)
+    assert told(door.read("a")) == [1, 2]
+    assert told(door.read("a", limit=1)) == [1]
 
 
 def test_a_position_is_of_an_epoch(door):

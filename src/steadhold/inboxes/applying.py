@@ -10,6 +10,7 @@ import re
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -76,7 +77,7 @@ _LAST: Final = Sql(
 _RECORD: Final = Sql(
     "applied.record",
     "update steadhold_applied set outcome = :outcome::text"
-    " where consumer_id = :consumer_id::text and event_id = :event_id::text",
+    " where consumer_id = :consumer_id::text and event_id = :event_id::text returning 1",
     "read",
 )
 _FORGET: Final = Sql(
@@ -95,6 +96,10 @@ _PRUNE_SQLITE: Final = Sql(
     "read",
 )
 _PLACE: Final = re.compile(r"\$(\d+)::\w+")
+_ENDED: Final = (
+    "the handler ended the transaction: its change and the event's identity must commit together. "
+    "Leave commit and rollback to whoever began."
+)
 
 
 class Identified(Protocol):
@@ -127,15 +132,16 @@ def apply_once(conn: Any, consumer_id: str, event: Identified, handler: Callable
     Twins wait for one another. Different events of one aggregate have to be applied one after the other.
 
     Raises:
-        RuntimeError: the connection is in no transaction. Whatever the handler raises: then nothing is recorded.
+        RuntimeError: the connection is in no transaction, or the handler ended it. TypeError: the handler is
+            asynchronous, and the connection is not. Whatever the handler raises: then nothing is recorded.
     """
     play = _player(conn)
     steps = _steps(consumer_id, event)
     first = next(steps)
-    answer: Any = play(conn, first)
+    answer: Any = play(first)
     if inspect.isawaitable(answer):
-        return _aplayed(conn, play, steps, answer, handler)
-    return _played(conn, play, steps, answer, handler)
+        return _aplayed(play, steps, answer, handler)
+    return _played(play, steps, answer, handler)
 
 
 def prune_applied(conn: Any, kept_seconds: float = KEPT_SECONDS, *, horizon_seconds: float = KEPT_SECONDS) -> Any:
@@ -149,8 +155,8 @@ def prune_applied(conn: Any, kept_seconds: float = KEPT_SECONDS, *, horizon_seco
             f"kept_seconds is {kept_seconds}, and an event may come again for {horizon_seconds}: it would be applied"
             " twice. Keep it longer."
         )
-    forget = _PRUNE_SQLITE if _is_sqlite(conn) else _PRUNE
-    return _player(conn)(conn, rows(forget, seconds=float(kept_seconds)))
+    forget = _PRUNE if _sqlite_of(conn) is None else _PRUNE_SQLITE
+    return _player(conn)(rows(forget, seconds=float(kept_seconds)))
 
 
 def order_of(last: int | None, revision: int | None) -> Order:
@@ -181,7 +187,8 @@ def _steps(consumer_id: str, event: Identified) -> _Steps:
     except BaseException:
         yield rows(_FORGET, **key)  # whoever commits all the same has not applied it
         raise
-    yield rows(_RECORD, **key, outcome=msgspec.json.encode(outcome).decode())
+    if not (yield rows(_RECORD, **key, outcome=msgspec.json.encode(outcome).decode())):
+        raise RuntimeError(_ENDED)
     return Applied(order, outcome)
 
 
@@ -200,26 +207,32 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _played(conn: Any, play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Any]) -> Applied:
+def _played(play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Any]) -> Applied:
     while True:
         try:
             step = steps.send(answer)
         except StopIteration as end:
             return end.value
         if not isinstance(step, _Handle):
-            answer = play(conn, step)
+            answer = play(step)
             continue
         try:
-            answer = handler(step.order)
+            answer = _now(handler(step.order))
         except BaseException as error:
             with suppress(Exception):  # where the transaction has failed, the identity goes with it
-                play(conn, steps.throw(error))
+                play(steps.throw(error))
             raise
 
 
-async def _aplayed(
-    conn: Any, play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Awaitable[Any]]
-) -> Applied:
+def _now(answer: Any) -> Any:
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError("the handler is asynchronous, and the connection is not: give it a plain function")
+    return answer
+
+
+async def _aplayed(play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Awaitable[Any]]) -> Applied:
     got = await answer
     while True:
         try:
@@ -227,26 +240,38 @@ async def _aplayed(
         except StopIteration as end:
             return end.value
         if not isinstance(step, _Handle):
-            got = await play(conn, step)
+            got = await play(step)
             continue
         try:
             got = await handler(step.order)
         except BaseException as error:
             with suppress(Exception):  # where the transaction has failed, the identity goes with it
-                await play(conn, steps.throw(error))
+                await play(steps.throw(error))
             raise
 
 
-def _player(conn: Any) -> Callable[[Any, Plan[Any]], Any]:
-    return _play_sqlite if _is_sqlite(conn) else player_for(conn)
+def _player(conn: Any) -> Callable[[Plan[Any]], Any]:
+    bare = _sqlite_of(conn)
+    return partial(player_for(conn), conn) if bare is None else partial(_play_sqlite, bare)
 
 
-def _is_sqlite(conn: Any) -> bool:
-    return any(base.__module__.partition(".")[0] == "sqlite3" for base in type(conn).__mro__)
+def _sqlite_of(conn: Any) -> Any:
+    """The connection of SQLite below one of sqlite3, SQLAlchemy or Django; None below any other."""
+    homes = {base.__module__.partition(".")[0] for base in type(conn).__mro__}
+    if "sqlite3" in homes:
+        return conn
+    if "django" in homes and conn.vendor == "sqlite":
+        conn.ensure_connection()
+        return conn.connection
+    if "sqlalchemy" in homes and hasattr(conn, "execute") and not type(conn).__name__.startswith("Async"):
+        mapped = conn.connection() if hasattr(conn, "get_bind") else conn
+        return mapped.connection.dbapi_connection if mapped.dialect.name == "sqlite" else None
+    return None
 
 
 def _play_sqlite(conn: Any, plan: Plan[Any]) -> Any:
-    if conn.isolation_level is None and not conn.in_transaction:
+    by_itself = conn.isolation_level is None or getattr(conn, "autocommit", None) is True
+    if by_itself and not conn.in_transaction:
         raise RuntimeError(OUTSIDE)
 
     def ask(sql: Sql, items: Any) -> Any:

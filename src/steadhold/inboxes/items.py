@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -11,8 +10,8 @@ import msgspec
 Source: TypeAlias = Literal["client", "relay", "door"]
 """Who may have sent an event: each has keys of its own."""
 
-_EVENTS: Final = uuid.UUID("6f2b8a14-1c0d-5b7e-8a35-90f4d2c7e6b1")
 _ENCODER: Final = msgspec.json.Encoder()
+_VARIANT: Final = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 
 class Envelope(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -33,7 +32,7 @@ class Item(msgspec.Struct, frozen=True, gc=False):
     """An event to be appended under a key of its source.
 
     `head` are the members of its envelope, as JSON without braces; `body` its data, JSON unless there is a
-    `content_type`; None where the envelope has a reference. `event_id` None: it follows from inbox, source and key.
+    `content_type`; None where the envelope has a reference. `event_id` None: it follows from the rest (`event_id`).
     """
 
     key: str
@@ -65,6 +64,14 @@ def item(
     return Item(key, _ENCODER.encode(envelope)[1:-1], body, content_type, source, event_id)
 
 
-def event_id(inbox: str, known_as: str) -> str:
-    """The id of an event that came without one: the same for the same key, also where a restored inbox lost it."""
-    return str(uuid.uuid5(_EVENTS, f"{inbox}/{known_as}"))
+def event_id(workspace: str, inbox: str, item: Item, digest: bytes) -> str:
+    """The id of an event that came without one, a UUID of version 8.
+
+    The same event under the same key has it again, also where a restored inbox had lost it; another event has another,
+    also where an inbox was made anew, or a key was forgotten. At a door the key alone says which event it is.
+    """
+    said = b"" if item.source == "door" else digest
+    made = hashlib.sha256(
+        b"%b/%b/%b/%b" % (workspace.encode(), inbox.encode(), item.known_as.encode(), said)
+    ).hexdigest()
+    return f"{made[:8]}-{made[8:12]}-8{made[13:16]}-{_VARIANT[made[16]]}{made[17:20]}-{made[20:32]}"

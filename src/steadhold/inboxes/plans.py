@@ -45,17 +45,18 @@ KEYS_SECONDS: Final = 3_600.0
 
 
 @operation
-def append(workspace: str, inbox: str, items: Sequence[Item]) -> Plan[list[Appended | Mismatch] | NoInbox]:
-    """Append events, an outcome each, in order.
+def append(
+    workspace: str, inbox: str, items: Sequence[Item], life: Any = None
+) -> Plan[list[Appended | Mismatch] | NoInbox]:
+    """Append events, an outcome each, in order. With a `life`, to the inbox of this id only, not to one made anew.
 
     A key that is known gives the first place again, or `Mismatch` for other content. The counter is held until the
     commit and taken last: in a transaction of your own use `send`, which never takes it.
     """
-    if not (yield from rows(SQL.hold, workspace=workspace, inbox=inbox)):
+    held = yield from rows(SQL.hold, workspace=workspace, inbox=inbox)
+    if not held or not held[0][2] or life not in {None, held[0][0]}:
         return NoInbox(inbox)
     hands = yield from each(SQL.append, [_asked(workspace, inbox, item) for item in items])
-    if items and not hands[0]:
-        return NoInbox(inbox)
     return [_placed(item, hand[0]) for item, hand in zip(items, hands, strict=True)]
 
 
@@ -67,13 +68,13 @@ def append_one(workspace: str, inbox: str, item: Item) -> Plan[AppendOutcome]:
 
 
 def _asked(workspace: str, inbox: str, item: Item) -> dict[str, Any]:
-    known_as = item.known_as
+    digest = item.digest
     return {
         "workspace": workspace,
         "inbox": inbox,
-        "key": known_as,
-        "event_id": item.event_id or event_id(inbox, known_as),
-        "digest": item.digest,
+        "key": item.known_as,
+        "event_id": item.event_id or event_id(workspace, inbox, item, digest),
+        "digest": digest,
         "head": item.head,
         "content_type": item.content_type,
         "body": item.body,
@@ -96,12 +97,12 @@ def receipt(
     found = yield from rows(SQL.receipt, workspace=workspace, inbox=inbox, key=known_as)
     if not found:
         return Missing()
-    epoch, sequence, event, accepted_at, now = found[0]
+    epoch, sequence, event, accepted_at, now, age_seconds = found[0]
     if sequence is not None:
         return Appended(sequence, epoch, event, accepted_at, True)
     key = known_as.partition(":")[2]
     made = uuid7_ms(key)
-    if made is not None and now.timestamp() - made / 1_000 > kept_seconds:
+    if made is not None and now.timestamp() - made / 1_000 > kept_seconds + (age_seconds or 0):
         return KeyPruned(key)
     return Missing()
 

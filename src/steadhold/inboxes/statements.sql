@@ -65,7 +65,7 @@ left join known k on k.inbox = i.inbox and k.key = i.key
 -- name: receipt
 -- rank: read
 -- What was accepted under a key, or that it never was.
-select b.epoch, k.sequence, k.event_id, k.accepted_at, steadhold.clock()
+select b.epoch, k.sequence, k.event_id, k.accepted_at, steadhold.clock(), b.max_age_seconds
 from steadhold.inboxes_now b
 left join steadhold.inbox_keys k on k.workspace = :workspace::text and k.inbox = b.id and k.key = :key::text
 where b.workspace = :workspace::text and b.name = :inbox::text and b.present
@@ -73,7 +73,7 @@ where b.workspace = :workspace::text and b.name = :inbox::text and b.present
 -- name: page
 -- rank: read
 -- What follows a position, with what is gone and where the inbox stands: one statement, so that all of it is of one
--- moment. The page ends with the event whose data reaches `bytes`.
+-- moment. The page ends with the event with which it reaches `bytes`.
 with box as materialized (
   select b.id, b.epoch, b.first_sequence, b.last_sequence, greatest(coalesce(:after::bigint, 0), b.first_sequence - 1) as low,
     coalesce(:after::bigint, b.first_sequence - 1) as after
@@ -91,13 +91,13 @@ with box as materialized (
 select b.epoch, b.first_sequence, b.last_sequence, b.low, b.gaps, e.*
 from told b left join lateral (
   select x.sequence, x.event_id, x.accepted_at, x.content_type, x.head, x.body from (
-    select e.*, sum(coalesce(octet_length(e.body), 0)) over (order by e.sequence) - coalesce(octet_length(e.body), 0)
-      as before
+    select e.*, sum(octet_length(e.head) + coalesce(octet_length(e.body), 0)) over (order by e.sequence rows
+      between unbounded preceding and 1 preceding) as before
     from steadhold.inbox_events e
     where e.workspace = :workspace::text and e.inbox = b.id and e.sequence > b.low
       and coalesce(:epoch::text = b.epoch, true)
     order by e.sequence limit :limit::bigint
-  ) x where x.before < :bytes::bigint
+  ) x where coalesce(x.before, 0) < :bytes::bigint
 ) e on true
 order by e.sequence
 
@@ -180,6 +180,7 @@ for no key update skip locked
 -- name: shrink
 -- rank: counters
 -- Removes the oldest events that an inbox does not keep, at most so many, and says in the same breath that they are gone.
+-- It begins at the first that is left: those removed before may lie dead in the index for long.
 with box as materialized (
   select b.* from steadhold.inboxes b
   where b.workspace = :workspace::text and b.name = :inbox::text and b.id = :id::uuid
@@ -187,7 +188,7 @@ with box as materialized (
   select e.sequence, e.accepted_at, octet_length(e.head) + coalesce(octet_length(e.body), 0) as bytes,
     sum(octet_length(e.head) + coalesce(octet_length(e.body), 0)) over (order by e.sequence) as upto
   from steadhold.inbox_events e
-  where e.workspace = :workspace::text and e.inbox = :id::uuid
+  where e.workspace = :workspace::text and e.inbox = :id::uuid and e.sequence >= (select b.first_sequence from box b)
   order by e.sequence limit :limit::bigint
 ), kept as (
   select min(o.sequence) as sequence from oldest o cross join box b
@@ -199,7 +200,8 @@ with box as materialized (
   where o.sequence < coalesce((select k.sequence from kept k), o.sequence + 1)
 ), removed as (
   delete from steadhold.inbox_events e
-  where e.workspace = :workspace::text and e.inbox = :id::uuid and e.sequence <= (select p.upto from past p)
+  where e.workspace = :workspace::text and e.inbox = :id::uuid
+    and e.sequence between (select b.first_sequence from box b) and (select p.upto from past p)
 ), told as (
   insert into steadhold.inbox_gaps as g (workspace, inbox, from_sequence, to_sequence, reason, at)
   select :workspace::text, b.id, 1, p.upto, 'retention', steadhold.clock() from past p cross join box b where p.count > 0

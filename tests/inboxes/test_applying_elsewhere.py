@@ -1,0 +1,174 @@
+"""Applying once in databases that are not ours, and what is refused there: SQLite by any library, and misuse."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+import pytest
+import sqlalchemy
+from sqlalchemy.orm import Session
+
+from steadhold.inboxes import Applied, apply_once, prune_applied
+from steadhold.inboxes.applying import TABLES
+from tests.inboxes.test_applying import Event, Handler, rows, shop  # noqa: F401 - fixtures
+from tests.play.test_caller import ASYNC, SYNC, Rolled
+
+ORDERS = [
+    ("e1", "a", 1, "next"), ("e1", "a", 1, "duplicate"), ("e3", "a", 3, "gap"), ("e2", "a", 2, "stale"),
+    ("e3", "a", 3, "duplicate"), ("e4", "a", 4, "next"), ("f2", "b", 2, "gap"), ("g", None, None, "next"),
+]  # fmt: skip
+
+
+def fails(_order):
+    raise LookupError("no order")
+
+
+async def fails_later(order):
+    fails(order)
+
+
+@contextlib.contextmanager
+def plain(path):
+    with contextlib.closing(sqlite3.connect(path)) as conn, conn:
+        yield conn
+
+
+@contextlib.contextmanager
+def mapped(path, *, session):
+    engine = sqlalchemy.create_engine(f"sqlite:///{path}")
+    try:
+        if session:
+            with Session(engine) as opened, opened.begin():
+                yield opened
+        else:
+            with engine.begin() as opened:
+                yield opened
+    finally:
+        engine.dispose()
+
+
+@contextlib.contextmanager
+def in_django(path):
+    from django.conf import settings
+
+    if not settings.configured:
+        settings.configure(DATABASES={}, USE_TZ=True)
+    from django.db import connections, transaction
+    from django.db.backends.sqlite3.base import DatabaseWrapper
+
+    said = connections.configure_settings({"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}})
+    conn = DatabaseWrapper(said["default"], "shop")
+    connections["shop"] = conn
+    try:
+        with transaction.atomic(using="shop"):
+            yield conn
+    finally:
+        conn.close()
+        del connections["shop"]
+
+
+SQLITE = {
+    "sqlite3": plain,
+    "sqlalchemy connection": lambda path: mapped(path, session=False),
+    "sqlalchemy session": lambda path: mapped(path, session=True),
+    "django": in_django,
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.db")) as conn:
+        conn.executescript(TABLES["sqlite"])
+    return tmp_path / "shop.db"
+
+
+def applied(path):
+    with contextlib.closing(sqlite3.connect(path)) as conn:
+        return conn.execute("select event_id, outcome from steadhold_applied order by event_id").fetchall()
+
+
+@pytest.mark.parametrize("kind", SQLITE)
+def test_in_sqlite_whatever_library_opened_it(kind, path):
+    handler = Handler({"paid": 1})
+    with contextlib.suppress(Rolled), SQLITE[kind](path) as conn:
+        assert apply_once(conn, "billing", Event(), handler) == Applied("next", {"paid": 1})
+        raise Rolled
+    assert applied(path) == []
+    for expected in ("next", "duplicate"):
+        with SQLITE[kind](path) as conn:
+            assert apply_once(conn, "billing", Event(), handler) == Applied(expected, {"paid": 1})
+    with SQLITE[kind](path) as conn:
+        with pytest.raises(LookupError):
+            apply_once(conn, "billing", Event("e2"), fails)
+        prune_applied(conn)
+    assert (handler.told, applied(path)) == (["next", "next"], [("e1", '{"paid":1}')])
+
+
+def orders(conn):
+    handler, told = Handler(), []
+    for id, aggregate, revision, _ in ORDERS:
+        told.append(apply_once(conn, "billing", Event(id, aggregate, revision), handler).order)
+    return told
+
+
+@pytest.mark.parametrize("kind", SYNC)
+def test_orders_are_told_and_a_failure_leaves_nothing_whoever_commits(kind, shop, rows):  # noqa: F811
+    with SYNC[kind](shop.dsn) as conn, pytest.raises(LookupError):
+        apply_once(conn, "billing", Event(), fails)
+    assert rows() == []
+    with SYNC[kind](shop.dsn) as conn:
+        assert orders(conn) == [order for *_, order in ORDERS]
+        with pytest.raises(ValueError, match="come again"):
+            prune_applied(conn, 34 * 86_400)
+
+
+@pytest.mark.parametrize("kind", ASYNC)
+async def test_of_asynchronous_ones_too(kind, shop, rows):  # noqa: F811
+    handler, told = Handler(), []
+    async with ASYNC[kind](shop.dsn) as conn:
+        with pytest.raises(LookupError):
+            await apply_once(conn, "billing", Event(), fails_later)
+    assert rows() == []
+    async with ASYNC[kind](shop.dsn) as conn:
+        for id, aggregate, revision, _ in ORDERS:
+            told.append((await apply_once(conn, "billing", Event(id, aggregate, revision), handler.later)).order)
+        await prune_applied(conn)
+    assert told == [order for *_, order in ORDERS]
+    assert len(rows()) == 6
+
+
+def test_in_sqlite_orders_are_told(path):
+    with plain(path) as conn:
+        assert orders(conn) == [order for *_, order in ORDERS]
+
+
+def test_a_connection_that_commits_by_itself_is_refused(path):
+    """As those of Python 3.12 may: their `isolation_level` says nothing then."""
+
+    class Modern(sqlite3.Connection):
+        autocommit = True
+
+    with contextlib.closing(sqlite3.connect(path, factory=Modern)) as conn:
+        with pytest.raises(RuntimeError, match="begin"):
+            apply_once(conn, "billing", Event(), Handler())
+        conn.execute("begin")
+        assert apply_once(conn, "billing", Event(), Handler()).order == "next"
+        conn.execute("commit")
+    assert applied(path) == [("e1", "null")]
+
+
+@pytest.mark.parametrize("kind", ["sqlite3", "sqlalchemy connection"])
+def test_a_handler_that_rolls_back_is_told(kind, path):
+    def rolls_back(_order):
+        (conn if kind == "sqlite3" else conn.connection).rollback()
+
+    with SQLITE[kind](path) as conn, pytest.raises(RuntimeError, match="ended the transaction"):
+        apply_once(conn, "billing", Event(), rolls_back)
+    assert applied(path) == []
+
+
+def test_an_asynchronous_handler_needs_an_asynchronous_connection(path):
+    with plain(path) as conn, pytest.raises(TypeError, match="plain function"):
+        apply_once(conn, "billing", Event(), Handler().later)
+    assert applied(path) == []
