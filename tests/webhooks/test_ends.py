@@ -1,4 +1,4 @@
-"""Webhooks in the database: replays between two moments, by turns and cancelled; what is late for ever; what is told."""
+"""Webhooks in the database: replays between two moments, by turns and cancelled; what is late for ever."""
 
 from __future__ import annotations
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 from importlib.resources import files
 
-from steadhold.sdk.webhook import Webhook
+from steadhold.inboxes.applying import TABLES
+from steadhold.sdk.webhook import Delivery, Webhook
 from steadhold.web.codes import PROBLEMS
 from steadhold.webhooks import heading, health, sign
 from steadhold.webhooks.model import MOVES
@@ -78,3 +81,14 @@ def test_the_program_of_a_receiver_runs():
     assert isinstance(names["webhook"], Webhook)
     assert [names["receive"](headers, b"{}") for _ in range(2)] == [202, 200]
     assert names["receive"](headers, b"{ }") == 401
+
+
+def test_the_program_of_a_handler_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with contextlib.closing(sqlite3.connect("shop.db")) as conn:
+        conn.executescript(TABLES["sqlite"] + "create table orders (id, paid); insert into orders values (7, 0);")
+    program = re.findall(r"```python\n(.*?)```", section("What your receiver must do"), re.DOTALL)[1]
+    names = {"sqlite3": sqlite3}
+    exec(program, names)
+    delivery = Delivery("order:7@1", 0, b'{"data": {"id": 7}}')
+    assert [names["keep"](delivery).order for _ in range(2)] == ["next", "duplicate"]

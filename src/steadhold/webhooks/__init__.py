@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from steadhold.webhooks.delivering import fan_out
+from steadhold.webhooks.receiving import dedupe
 
-__all__ = ["fan_out"]
+__all__ = ["dedupe", "fan_out"]

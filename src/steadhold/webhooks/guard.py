@@ -117,12 +117,6 @@ def place(url: str) -> Place | str:
     return Place(parts.scheme, parts.hostname or "", _PORTS[parts.scheme] if port is None else port)
 
 
-def origin(url: str) -> str:
-    """Scheme, host and port of a URL: what may be told of it where its path and query may be secret."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
 def _fault(parts: SplitResult, url: str) -> str | None:
     if parts.scheme not in _PORTS or not parts.hostname:
         return "A URL begins with https:// and a host."

@@ -14,7 +14,6 @@ from steadhold.events import Happened, WritersOpen
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, maybe, one, rows, single_operation
 from steadhold.kit.sql import load
-from steadhold.webhooks import guard
 from steadhold.webhooks.model import (
     TAKER,
     Endpoint,
@@ -52,7 +51,7 @@ def create(
 
 def _told_of(spec: Spec) -> dict[str, Any]:
     """What an event tells of an endpoint: where it is, but not what stands behind the host, which may be a secret."""
-    return {"origin": guard.origin(spec.url), "types": list(spec.types)}
+    return {"origin": spec.origin, "types": list(spec.types)}
 
 
 def _columns(spec: Spec) -> dict[str, Any]:
