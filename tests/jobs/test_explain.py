@@ -112,3 +112,19 @@ def test_a_list_of_few_among_many_has_its_index(crowded, state, index):
 def test_a_claim_of_one_among_many(crowded):
     conn, workspace = crowded
     assert len(jobs.claim(conn, workspace, "w", ["t"], 1)) == 1
+
+
+def test_who_waits_for_an_inbox_is_found_by_index(filled):
+    """Of many that wait, those that have not looked at all; and an event behind a position."""
+    database, workspace, _ = filled
+    with database.connect() as owner:
+        owner.execute(
+            "insert into steadhold.waits (workspace, job_id, stage, what, inbox, epoch, seen)"
+            " select %s, gen_random_uuid(), 's', '', 'i' || n %% 100, 'e', n from generate_series(1, 10000) n"
+            " on conflict do nothing",
+            [workspace],
+        )
+    with database.enter(workspace) as conn, conn.transaction():
+        conn.execute("set local plan_cache_mode = force_generic_plan")
+        plan = plan_of(conn, SQL.watchers, workspace=f"'{workspace}'", inboxes="'{i7}'", limit="10")
+    assert "waits_by_inbox" in {node.get("Index Name") for node in plan}

@@ -16,8 +16,10 @@ from steadhold.jobs.model import (
     Coverage,
     Fail,
     Failed,
+    InboxEvent,
     Job,
     JobEnd,
+    Match,
     Release,
     Retry,
     Running,
@@ -65,7 +67,7 @@ from steadhold.jobs.settling import settle, settle_all
 from steadhold.jobs.steering import Filter, cancel, cancel_all, retry, retry_all, signal
 from steadhold.jobs.sweeping import forget, lapse, overdue, wake
 
-CAPABILITIES = {"waits": ["timer", "signal", "job", "approval"]}
+CAPABILITIES = {"waits": ["timer", "signal", "job", "approval", "inbox"]}
 """What this version can wait for, as capabilities show it."""
 
 __all__ = [
@@ -98,12 +100,14 @@ __all__ = [
     "Fail",
     "Failed",
     "Filter",
+    "InboxEvent",
     "InvalidInput",
     "Job",
     "JobEnd",
     "JobEnded",
     "JobNotEnded",
     "KeyConflict",
+    "Match",
     "NothingToAwait",
     "Release",
     "Retried",

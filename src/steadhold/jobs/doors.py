@@ -194,12 +194,12 @@ def checkpoint(ask: Request) -> Ask[outcomes.Checkpoint | Missing]:
     return Ask(reading.checkpoint_of.call(ask.workspace, ask.params["id"], ask.params["stage"]), render)
 
 
-def history(ask: Request) -> Ask[events.History | events.EventsPruned]:
+def history(ask: Request) -> Ask[events.History | events.EventsPruned | Missing]:
     """What happened to a job, oldest first."""
     after, most = query.cursor(ask, "job-events", int), query.limit(ask)
 
-    def render(found: events.History | events.EventsPruned) -> Answer:
-        if isinstance(found, events.EventsPruned) or not (found.events or after):
+    def render(found: events.History | events.EventsPruned | Missing) -> Answer:
+        if isinstance(found, events.EventsPruned | Missing) or not (found.events or after):
             return problem.MISSING
         return reply.listing(ask, page(found.events, most, "job-events", _place), sent.event)
 

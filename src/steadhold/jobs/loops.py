@@ -24,6 +24,11 @@ def waits(workspace: str, limit: int) -> Call[int]:
     return sweeping.wake.call(workspace, limit)
 
 
+def inboxes(workspace: str, limit: int) -> Call[int]:
+    """Wake waiting jobs whose inbox has what they wait for."""
+    return sweeping.attend.call(workspace, limit)
+
+
 def duties(kept_seconds: float = sweeping.KEPT_SECONDS) -> tuple[Duty, ...]:
     """The duties of jobs, where finished jobs are kept for this long unless their type says otherwise."""
 
@@ -34,6 +39,7 @@ def duties(kept_seconds: float = sweeping.KEPT_SECONDS) -> tuple[Duty, ...]:
         Duty("fences.job", leases, touches=(("jobs",),)),
         Duty("jobs.deadlines", deadlines),
         Duty("events.waits", waits, touches=(("jobs",),)),
+        Duty("jobs.inboxes", inboxes, limit=250, touches=(("jobs",),)),
         Duty("jobs.retention", retention, every_seconds=10.0),
     )
 

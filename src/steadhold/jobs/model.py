@@ -170,7 +170,27 @@ class ApprovalEnd(msgspec.Struct, frozen=True):
     approval_id: str
 
 
-Awaited: TypeAlias = Timer | Signal | JobEnd | ApprovalEnd
+class Match(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The events that say exactly this of themselves; what is None does not matter."""
+
+    type: str | None = None
+    aggregate_id: str | None = None
+    correlation_id: str | None = None
+
+
+class InboxEvent(msgspec.Struct, frozen=True):
+    """Waits until an inbox has an event behind a position, one that matches where that is said.
+
+    It ends too where that cannot be told: events in between were removed, another epoch began, the inbox was deleted.
+    """
+
+    inbox: str
+    epoch: str
+    sequence: int
+    match: Match | None = None
+
+
+Awaited: TypeAlias = Timer | Signal | JobEnd | ApprovalEnd | InboxEvent
 BOUNDED: Final = (Timer, ApprovalEnd)
 """What comes to an end by itself, so that a wait for it needs no other."""
 
@@ -206,7 +226,7 @@ class Wait(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         """Refuse a wait that nothing bounds."""
         if self.until is None and not isinstance(self.awaited, BOUNDED):
-            raise ValueError("a wait for a signal or a job needs `until`, so that it ends if nothing happens")
+            raise ValueError("a wait for a signal, a job or an inbox needs `until`, so that it ends if nothing happens")
 
 
 class Release(msgspec.Struct, frozen=True):

@@ -64,6 +64,15 @@ class Held(msgspec.Struct, frozen=True):
         )
 
 
+class Watch(msgspec.Struct, frozen=True):
+    """A job that waits for an inbox, and up to where it has looked."""
+
+    job_id: str
+    inbox: str
+    epoch: str
+    seen: int
+
+
 class Change(msgspec.Struct, frozen=True):
     """A move of a held job. `fence` and `said` (its digest) are remembered, so that an owner may ask again;
     a completion brings its result, a wait what it is for, a woken job the stage it gained.
@@ -76,6 +85,7 @@ class Change(msgspec.Struct, frozen=True):
     stages: int = 0
     result: Complete | None = None
     wait: events.Waiting | None = None
+    watch: Watch | None = None
 
     def permitted(self) -> bool:
         """Whether the table of moves has it."""

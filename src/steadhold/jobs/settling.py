@@ -76,7 +76,8 @@ def settle_all(workspace: str, settlements: Sequence[Settlement]) -> Plan[list[S
     yield from _late(workspace, settlements, tally)
     yield from moving.follow(workspace, tally.done, tally.more, tally.finished)
     changes = [change for change, _ in tally.done]
-    yield from waiting.register(workspace, [change.wait for change in changes if change.wait is not None])
+    waits = [change.wait for change in changes if change.wait is not None]
+    yield from waiting.register(workspace, waits, [change.watch for change in changes if change.watch is not None])
     yield from moving.let_go(workspace, changes, tally.finished, released=True)
     return [tally.answers[n] for n in range(len(settlements))]
 

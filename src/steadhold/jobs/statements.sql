@@ -697,3 +697,100 @@ where j.workspace = :workspace::text
   and (:created_after::timestamptz is null or j.created_at >= :created_after::timestamptz)
   and (:created_before::timestamptz is null or j.created_at < :created_before::timestamptz)
 order by j.id limit :limit::bigint
+
+-- name: ahead
+-- rank: read by inbox, after
+-- What an inbox has behind positions, and where it stands; at most `most` events of each, and none of another epoch.
+with i as (
+  select * from unnest(:inbox::text[], :epoch::text[], :after::bigint[], :most::bigint[])
+    with ordinality as i(inbox, epoch, after, most, n)
+)
+select i.n, b.epoch, b.first_sequence, b.last_sequence, e.sequence, e.event_id, e.head
+from i join steadhold.inboxes_now b
+  on b.workspace = :workspace::text and b.name = any(:inbox::text[]) and b.name = i.inbox and b.present
+left join lateral (
+  select e.sequence, e.event_id, e.head from steadhold.inbox_events e
+  where e.workspace = :workspace::text and e.inbox = b.id and e.sequence > greatest(i.after, b.first_sequence - 1)
+    and b.epoch = i.epoch
+  order by e.sequence limit i.most
+) e on true
+order by i.n, e.sequence
+
+-- name: attend
+-- rank: read by job_id
+-- Waits that this plan registered are for an inbox.
+update steadhold.waits w set inbox = i.inbox, epoch = i.epoch, seen = i.seen
+from (
+  select * from unnest(:job_id::uuid[], :inbox::text[], :epoch::text[], :seen::bigint[])
+    with ordinality as i(job_id, inbox, epoch, seen, n) order by i.job_id
+) i
+where w.workspace = :workspace::text and w.job_id = any(:job_id::uuid[]) and w.job_id = i.job_id
+
+-- name: watch
+-- rank: heads by inbox
+-- Somebody waits for inboxes, and has looked at them up to here. Held to commit: who finds that nobody waits any more
+-- finds this wait first.
+with i as (
+  select * from unnest(:inbox::text[], :epoch::text[], :seen::bigint[]) with ordinality as i(inbox, epoch, seen, n)
+)
+insert into steadhold.inbox_watches as x (workspace, inbox, epoch, seen)
+select :workspace::text, i.inbox, min(i.epoch), case when min(i.epoch) = max(i.epoch) then min(i.seen) else -1 end
+from i group by i.inbox order by i.inbox
+on conflict (workspace, inbox) do update set
+  seen = case when x.epoch = excluded.epoch then least(x.seen, excluded.seen) else -1 end
+
+-- name: news
+-- rank: read
+-- Inboxes that somebody waits for and that have more than was looked at, or are gone, or begin anew.
+select x.inbox from steadhold.inbox_watches x
+left join steadhold.inboxes_now b on b.workspace = :workspace::text and b.name = x.inbox and b.present
+where x.workspace = :workspace::text and (b.name is null or b.epoch <> x.epoch or b.last_sequence > x.seen)
+order by x.inbox limit :limit::bigint
+
+-- name: watchers
+-- rank: read
+-- Jobs that wait for these inboxes and have not looked at all that there is.
+select w.job_id::text from steadhold.waits w
+left join steadhold.inboxes_now b on b.workspace = :workspace::text and b.name = w.inbox and b.present
+where w.workspace = :workspace::text and w.inbox = any(:inboxes::text[])
+  and (b.name is null or b.epoch <> w.epoch or b.last_sequence > w.seen)
+order by w.job_id limit :limit::bigint
+
+-- name: watching
+-- rank: heads
+-- The waits of held jobs that are for an inbox.
+select w.job_id::text, w.what, w.seen from steadhold.waits w
+where w.workspace = :workspace::text and w.job_id = any(:ids::uuid[]) and w.inbox is not null
+order by w.job_id for update
+
+-- name: saw
+-- rank: read by job_id
+-- What was found for held waits: they have looked further, or are over.
+update steadhold.waits w set seen = i.seen, happened = i.over, due_at = case when i.over then steadhold.clock() else w.due_at end
+from (
+  select * from unnest(:job_id::uuid[], :seen::bigint[], :over::bool[]) with ordinality as i(job_id, seen, over, n)
+  order by i.job_id
+) i
+where w.workspace = :workspace::text and w.job_id = any(:job_id::uuid[]) and w.job_id = i.job_id
+
+-- name: hold_watches
+-- rank: heads
+-- Those that somebody else is about to change are left to that.
+select x.inbox from steadhold.inbox_watches x
+where x.workspace = :workspace::text and x.inbox = any(:inboxes::text[]) order by x.inbox for update skip locked
+
+-- name: rest
+-- rank: read
+-- Up to where all have looked now who wait for inboxes whose watches are held; without anybody the watch is over.
+with left_over as materialized (
+  select w.inbox, min(w.seen) as seen, min(w.epoch) as epoch, max(w.epoch) as other from steadhold.waits w
+  where w.workspace = :workspace::text and w.inbox = any(:inboxes::text[]) group by w.inbox
+), over as (
+  delete from steadhold.inbox_watches x
+  where x.workspace = :workspace::text and x.inbox = any(:inboxes::text[])
+    and x.inbox not in (select l.inbox from left_over l)
+)
+update steadhold.inbox_watches x
+set epoch = l.epoch, seen = case when l.epoch = l.other then l.seen else -1 end
+from left_over l
+where x.workspace = :workspace::text and x.inbox = any(:inboxes::text[]) and x.inbox = l.inbox

@@ -12,7 +12,7 @@ import msgspec
 
 from steadhold import events, fences
 from steadhold.events import Due
-from steadhold.jobs import model, moving, verdicts, waiting
+from steadhold.jobs import model, moving, verdicts, waiting, watching
 from steadhold.jobs.model import Retry
 from steadhold.jobs.moving import SQL, Change, Held, Written
 from steadhold.jobs.verdicts import Move
@@ -66,27 +66,43 @@ def overdue(workspace: str, limit: int) -> Plan[int]:
 @single_operation
 def wake(workspace: str, limit: int) -> Plan[int]:
     """Move jobs whose wait is over, and commit what came of it as their stage. Answers how many."""
-    ids = yield from events.due(workspace, limit)
+    return (yield from _awake(workspace, (yield from events.due(workspace, limit))))
+
+
+@single_operation
+def attend(workspace: str, limit: int) -> Plan[int]:
+    """Look again where an inbox has something new for jobs that wait for it. Answers how many looked."""
+    inboxes = [name for (name,) in (yield from rows(SQL.news, workspace=workspace, limit=limit))]
+    if not inboxes:
+        return 0
+    found = yield from rows(SQL.watchers, workspace=workspace, inboxes=inboxes, limit=limit)
+    yield from _awake(workspace, [id for (id,) in found])
+    yield from watching.rest(workspace, inboxes)
+    return max(len(found), len(inboxes))
+
+
+def _awake(workspace: str, ids: Sequence[str]) -> Plan[int]:
     free = [id for (id,) in (yield from rows(SQL.asleep, workspace=workspace, ids=ids))] if ids else []
     held = yield from moving.hold(workspace, free)
+    facts = yield from watching.again(workspace, free)
     waits = yield from events.take(workspace, free)
     over = [
         (held[wait.job_id], wait) for wait in waits if wait is not None and held[wait.job_id].state == model.WAITING
     ]
     changes: list[Change] = []
     for row, wait in over:
-        changes.append((yield from _woken(workspace, row, wait)))
+        changes.append((yield from _woken(workspace, row, wait, facts.get(wait.job_id))))
     yield from _make(workspace, changes)
     return len(changes)
 
 
-def _woken(workspace: str, held: Held, wait: Due) -> Plan[Change]:
+def _woken(workspace: str, held: Held, wait: Due, found: bytes | None) -> Plan[Change]:
     asked: dict[str, Any] = msgspec.json.decode(wait.what)["for"]
     timer = "timer" in asked
     if verdicts.past(held.deadline_at, held.now) and not wait.happened:
         return Change(held, verdicts.overdue())
     happened = wait.happened or timer
-    body = yield from waiting.fact(workspace, held.id, asked, happened=happened)
+    body = found or (yield from waiting.fact(workspace, held.id, asked, happened=happened))
     item = moving.stage_item(workspace, held.id, held.fence, wait.stage, body, None, root=held.root)
     kept = (yield from each(SQL.keep, [item]))[0]
     return Change(held, WOKEN if happened else TIMED_OUT, stages=len(kept))

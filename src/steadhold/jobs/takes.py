@@ -148,8 +148,23 @@ class CancelledSaid(Taken, kw_only=True, frozen=True, tag="cancelled", tag_field
     """The worker stopped, as it was asked."""
 
 
+class PlaceBody(Taken, kw_only=True, frozen=True):
+    """A position in an inbox."""
+
+    epoch: Id
+    sequence: Annotated[int, Meta(ge=0, le=limits.FENCE_NUMBER_MAX)]
+
+
+class MatchBody(Taken, kw_only=True, frozen=True):
+    """The events that say exactly this of themselves."""
+
+    type: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)] | None = None
+    aggregate_id: Id | None = None
+    correlation_id: Id | None = None
+
+
 class ForBody(Taken, kw_only=True, frozen=True):
-    """What is waited for: exactly one of these."""
+    """What is waited for: exactly one of these; `after` and `match` belong to an inbox."""
 
     timer: Delay | None = None
     signal: Id | None = None
@@ -157,8 +172,8 @@ class ForBody(Taken, kw_only=True, frozen=True):
     approval: Uuid | None = None
     effect: Id | None = None
     inbox: Id | None = None
-    after: Bytes = UNSET
-    match: Bytes = UNSET
+    after: PlaceBody | None = None
+    match: MatchBody | None = None
 
 
 class WaitingSaid(Taken, kw_only=True, frozen=True, tag="waiting", tag_field="state"):

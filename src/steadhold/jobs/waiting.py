@@ -1,7 +1,8 @@
 """Waits: a job hands itself back until a fact holds, and the fact becomes a checkpoint.
 
 The wait and the change it is for lock the same row (the job itself for its signals, the other job for its end, the
-head of an approval), so either the wait sees the fact or the change sees the wait.
+head of an approval), so either the wait sees the fact or the change sees the wait. What inboxes hold is seen later,
+too: there nobody has to see the wait.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 
 from steadhold import events
-from steadhold.jobs import model, moving
-from steadhold.jobs.model import ApprovalEnd, JobEnd, Settlement, Signal, Timer, Wait
+from steadhold.jobs import model, moving, watching
+from steadhold.jobs.model import ApprovalEnd, InboxEvent, JobEnd, Settlement, Signal, Timer, Wait
 from steadhold.jobs.moving import SQL, Change, Entry, Held
 from steadhold.jobs.outcomes import NothingToAwait, Settled, StagesFull
 from steadhold.jobs.verdicts import Move
@@ -46,6 +47,8 @@ def awaited_subject(id: str, awaited: model.Awaited) -> str | None:
             return moving.subject(job_id)
         case ApprovalEnd(approval_id):
             return approval_subject(approval_id)
+        case InboxEvent():
+            return None  # its counter tells: see `watching`
         case _:
             assert_never(awaited)
 
@@ -69,12 +72,15 @@ def begin(
     if held.stages >= STAGES_MAX:
         return StagesFull(held.id)
     awaited = wait.awaited
+    if isinstance(awaited, InboxEvent):
+        return (yield from _inbox(workspace, held, wait, awaited, said, more))
     if isinstance(awaited, JobEnd) and awaited.job_id not in others:
         return NothingToAwait(moving.subject(awaited.job_id))
     if isinstance(awaited, ApprovalEnd) and not (yield from _approval(workspace, awaited.approval_id)):
         return NothingToAwait(approval_subject(awaited.approval_id))
     if (yield from _true_already(workspace, held, awaited, others)):
-        return (yield from _at_once(workspace, held, wait, more))
+        body = yield from fact(workspace, held.id, named(awaited), happened=True)
+        return (yield from _at_once(workspace, held, wait, body, more))
     if isinstance(awaited, JobEnd):
         other = others[awaited.job_id]
         item = {"workspace": workspace, "id": other.id, "held": other.revision}
@@ -82,6 +88,17 @@ def begin(
             return None
     now: datetime = (yield from rows(SQL.moment))[0][0]
     return Change(held, WAITED, held.fence, said, wait=_wait(held, wait, now))
+
+
+def _inbox(workspace: str, held: Held, wait: Wait, awaited: InboxEvent, said: bytes, more: list[Entry]) -> Plan[Begun]:
+    found = yield from watching.look(workspace, awaited)
+    if found is None:
+        return NothingToAwait(f"inbox:{awaited.inbox}")
+    if isinstance(found, bytes):
+        return (yield from _at_once(workspace, held, wait, found, more))
+    now: datetime = (yield from rows(SQL.moment))[0][0]
+    watch = moving.Watch(held.id, awaited.inbox, awaited.epoch, found)
+    return Change(held, WAITED, held.fence, said, wait=_wait(held, wait, now), watch=watch)
 
 
 def _wait(held: Held, wait: Wait, now: datetime) -> events.Waiting:
@@ -92,7 +109,7 @@ def _wait(held: Held, wait: Wait, now: datetime) -> events.Waiting:
     return events.Waiting(held.id, wait.stage, subject, min(bounds, default=None), encoded(wait))
 
 
-def register(workspace: str, waits: Sequence[events.Waiting]) -> Plan[None]:
+def register(workspace: str, waits: Sequence[events.Waiting], watches: Sequence[moving.Watch] = ()) -> Plan[None]:
     """Register waits, once all that is moved is moved.
 
     The outcome of an approval may have come after `begin` looked: heads are locked last of all rows, and not before.
@@ -106,6 +123,7 @@ def register(workspace: str, waits: Sequence[events.Waiting]) -> Plan[None]:
             over.append(subject)
     yield from events.wait(workspace, waits)
     yield from events.settled(workspace, over)
+    yield from watching.watch(workspace, watches)
 
 
 def encoded(wait: Wait) -> bytes:
@@ -124,11 +142,16 @@ def named(awaited: model.Awaited) -> dict[str, Any]:
             return {"job": job_id}
         case ApprovalEnd(approval_id):
             return {"approval": approval_id}
+        case InboxEvent(inbox, epoch, sequence, match):
+            place = {"inbox": inbox, "after": {"epoch": epoch, "sequence": sequence}}
+            return place if match is None else {**place, "match": match}
         case _:
             assert_never(awaited)
 
 
-def _true_already(workspace: str, held: Held, awaited: model.Awaited, others: Mapping[str, Held]) -> Plan[bool]:
+def _true_already(
+    workspace: str, held: Held, awaited: Timer | Signal | JobEnd | ApprovalEnd, others: Mapping[str, Held]
+) -> Plan[bool]:
     match awaited:
         case Timer(seconds):
             return seconds <= 0
@@ -148,15 +171,14 @@ def _approval(workspace: str, id: str) -> Plan[events.Head | None]:
     return (yield from events.head(workspace, approval_subject(id)))
 
 
-def _at_once(workspace: str, held: Held, wait: Wait, more: list[Entry]) -> Plan[Settled | None]:
+def _at_once(workspace: str, held: Held, wait: Wait, body: bytes, more: list[Entry]) -> Plan[Settled | None]:
     revision = yield from moving.advance(workspace, held, stages=1)
     if revision is None:
         return None
-    body = yield from fact(workspace, held.id, named(wait.awaited), happened=True)
     item = moving.stage_item(workspace, held.id, held.fence, wait.stage, body, None, root=held.root)
     if not (yield from each(SQL.keep, [item]))[0]:
         kept = yield from moving.stage_kept(workspace, held.root, wait.stage)
-        body = kept.result if kept is not None else body
+        body = kept.result or body if kept is not None else body
     more.append(moving.recorded(held.id, revision, "checkpointed", {"stage": wait.stage, "fence": held.fence}))
     return Settled(held.id, "running", revision, woke=body)
 

@@ -6,23 +6,8 @@ from typing import Any
 
 from msgspec import UNSET
 
-from steadhold.jobs import answers, doors, gives, outcomes, plans, settling, steering, takes
-from steadhold.jobs.model import (
-    BOUNDED,
-    ApprovalEnd,
-    Awaited,
-    Complete,
-    ConfirmCancel,
-    Coverage,
-    Fail,
-    JobEnd,
-    Release,
-    Said,
-    Settlement,
-    Signal,
-    Timer,
-    Wait,
-)
+from steadhold.jobs import answers, doors, gives, outcomes, plans, saying, settling, steering, takes
+from steadhold.jobs.model import Release, Settlement
 from steadhold.jobs.outcomes import Beat, Beaten, Cancelling, Claimed, KeyConflict, Retried
 from steadhold.jobs.settling import SettleOutcome
 from steadhold.jobs.steering import BulkOutcome
@@ -32,8 +17,6 @@ from steadhold.kit.plan import Call
 from steadhold.web import ask as web
 from steadhold.web import conditions, decode, problem, reply
 from steadhold.web.ask import Answer, Ask, Request
-
-LATER = ("effect", "inbox")
 
 
 def claim(ask: Request) -> Ask[list[Claimed]]:
@@ -137,7 +120,7 @@ def checkpoint(ask: Request) -> Ask[plans.CheckpointOutcome]:
 def settle(ask: Request) -> Ask[SettleOutcome]:
     """Say what became of a job."""
     body, id = decode.body(ask, takes.SettleBody), ask.params["id"]
-    settlement = Settlement(id, body.fence, said(body.outcome), conditions.maybe_match(ask))
+    settlement = Settlement(id, body.fence, saying.said(body.outcome, ask), conditions.maybe_match(ask))
 
     def render(outcome: SettleOutcome) -> Answer:
         if isinstance(outcome, outcomes.Settled):
@@ -150,7 +133,7 @@ def settle(ask: Request) -> Ask[SettleOutcome]:
 def settle_batch(ask: Request) -> Ask[list[SettleOutcome]]:
     """Settle many jobs, one outcome each."""
     found = decode.body(ask, takes.SettleBatch).items
-    settlements = [Settlement(item.job_id, item.fence, said(item.outcome)) for item in found]
+    settlements = [Settlement(item.job_id, item.fence, saying.said(item.outcome, ask)) for item in found]
 
     def item(pair: tuple[Settlement, SettleOutcome]) -> gives.ItemReply:
         settlement, outcome = pair
@@ -163,47 +146,6 @@ def settle_batch(ask: Request) -> Ask[list[SettleOutcome]]:
 
     touched = tuple(("job", settlement.id) for settlement in settlements)
     return Ask(settling.settle_all.call(ask.workspace, settlements), render, touches=(*touched, doors.CLAIMABLE))
-
-
-def said(outcome: takes.Outcome) -> Said:
-    """What a worker says, as the model knows it."""
-    match outcome:
-        case takes.CompletedSaid():
-            covered = outcome.coverage
-            return Complete(
-                doors.content(outcome.result, outcome.result_ref, "result", limits.JOB_RESULT_BYTES_MAX),
-                outcome.result_ref,
-                None if covered is None else Coverage(covered.state, covered.expected, covered.covered),
-                outcome.evidence_at,
-            )
-        case takes.FailedSaid():
-            return Fail(outcome.error_code, outcome.message, outcome.klass)
-        case takes.CancelledSaid():
-            return ConfirmCancel()
-        case takes.AcceptedSaid():
-            return Release(outcome.after_seconds)
-        case takes.WaitingSaid():
-            awaited = _awaited(outcome.awaited)
-            if outcome.until is None and not isinstance(awaited, BOUNDED):
-                why = "Say until when to wait at most; only a timer and an approval end by themselves."
-                problem.stop("until_required", why)
-            return Wait(outcome.stage, awaited, outcome.until)
-
-
-def _awaited(body: takes.ForBody) -> Awaited:
-    named = [name for name in ("timer", "signal", "job", "approval", *LATER) if getattr(body, name) is not None]
-    if len(named) != 1:
-        problem.stop("bad_member", "/for names exactly one thing to wait for.", pointer="/for")
-    if named[0] in LATER:
-        problem.stop("wait_unknown", f"This version cannot wait for an {named[0]}; capabilities list what it can.")
-    if body.timer is not None:
-        return Timer(body.timer)
-    if body.signal is not None:
-        return Signal(body.signal)
-    if body.approval is not None:
-        return ApprovalEnd(body.approval)
-    assert body.job is not None
-    return JobEnd(body.job)
 
 
 def cancel(ask: Request) -> Ask[steering.CancelOutcome]:

@@ -183,7 +183,8 @@ class Work(Room[Mode]):
     ) -> Script[Settled]:
         """Hand a job back until a fact holds; what happened becomes checkpoint `stage`.
 
-        `awaited` is one of {"timer": seconds}, {"signal": name}, {"job": id}, {"approval": id} and others that
+        `awaited` is one of {"timer": seconds}, {"signal": name}, {"job": id}, {"approval": id}, {"inbox": name,
+        "after": {"epoch", "sequence"}, "match"?: {"type"?, "aggregate_id"?, "correlation_id"?}} and others that
         capabilities list.
         Where the fact holds already, the answer's state is "running" and `woke` says what happened.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import TimeoutError as Late
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, TypeVarTuple, overload
 
-from steadhold.jobs.model import ApprovalEnd, Awaited, JobEnd, Signal, Timer, Wait
+from steadhold.jobs.model import ApprovalEnd, Awaited, InboxEvent, JobEnd, Match, Signal, Timer, Wait
 from steadhold.jobs.outcomes import Claimed
 from steadhold.kit import ids
 from steadhold.kit.fields import FenceRef
@@ -100,21 +100,27 @@ class Context(_Context):
         signal: str | None = None,
         job: str | None = None,
         approval: str | None = None,
+        inbox: str | None = None,
+        after: tuple[str, int] | None = None,
+        match: Mapping[str, str] | None = None,
         until: datetime | None = None,
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """Hand the job back until somebody signals it by this name, another job ended, or an approval has its outcome.
-        Bounded by an instant or by seconds from now, which an approval does not need. The handler is run again; then
-        this answers what happened.
+        """Hand the job back until somebody signals it by this name, another job ended, an approval has its outcome, or
+        an inbox has an event behind `after`, an epoch and a number; with `match` one that says so of its "type",
+        "aggregate_id" and "correlation_id". Bounded by an instant or by seconds from now, which an approval does not
+        need. The handler is run again; then this answers what happened.
 
         Returns:
             {"why": "happened", …} with `data` of the signal, or `state` and `result_ref` or `error_code` of the
-            job, or `state` of the approval: "approved", "rejected", "expired", "withdrawn"; {"why": "timed_out"}.
+            job, or `state` of the approval: "approved", "rejected", "expired", "withdrawn"; or of the inbox "event"
+            with `epoch`, `sequence`, `event_id` and `type`, else "gap", "restored" or "deleted"; {"why": "timed_out"}.
 
         Raises:
-            CancelRequested. Permanent "unknown_subject": there is no such job or approval. StageFault, LeaseLost.
+            CancelRequested. Permanent "unknown_subject": there is no such job, approval, inbox. StageFault, LeaseLost.
         """
-        return await self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds))
+        news = behind(inbox, after, match)
+        return await self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds, news))
 
 
 class SyncContext(_Context):
@@ -144,11 +150,15 @@ class SyncContext(_Context):
         signal: str | None = None,
         job: str | None = None,
         approval: str | None = None,
+        inbox: str | None = None,
+        after: tuple[str, int] | None = None,
+        match: Mapping[str, str] | None = None,
         until: datetime | None = None,
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
         """As `Context.wait_for`."""
-        return self._answer(self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds)))
+        news = behind(inbox, after, match)
+        return self._answer(self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds, news)))
 
     def _answer(self, asked: Coroutine[Any, Any, T]) -> T:
         """Let the event loop act, and wait for its answer; not longer than the lease stands."""
@@ -184,15 +194,16 @@ def awaiting(
     approval: str | None,
     until: datetime | None,
     timeout_seconds: float | None,
+    news: InboxEvent | None = None,
 ) -> Wait:
     """The wait that these arguments mean.
 
     Raises:
         StageFault: not exactly one fact, or not exactly one bound, or a name or an instant that is none.
     """
-    facts = [name for name in (signal, job, approval) if name is not None]
+    facts = [name for name in (signal, job, approval, news and news.inbox) if name is not None]
     if len(facts) != 1:
-        raise StageFault("wait_for needs exactly one of signal=, job= and approval=.")
+        raise StageFault("wait_for needs exactly one of signal=, job=, approval= and inbox=.")
     bounds = (until is not None) + (timeout_seconds is not None)
     if bounds > 1 or (bounds == 0 and approval is None):
         raise StageFault(
@@ -203,7 +214,23 @@ def awaiting(
         raise StageFault(f"wait_for cannot wait for that: {fault or f'{until} has no time zone.'}")
     if timeout_seconds is not None:
         until = datetime.now(UTC) + timedelta(seconds=timeout_seconds)
-    return Wait(stage, _awaited(signal, job, approval), until)
+    return Wait(stage, news or _awaited(signal, job, approval), until)
+
+
+def behind(inbox: str | None, after: tuple[str, int] | None, match: Mapping[str, str] | None) -> InboxEvent | None:
+    """The event of an inbox that these arguments mean.
+
+    Raises:
+        StageFault: there is no position, or it is none, or the match asks for what events do not say.
+    """
+    if inbox is None and after is None and match is None:
+        return None
+    if inbox is None or after is None:
+        raise StageFault("wait_for needs inbox= together with after=, the epoch and the number that you have read.")
+    epoch, sequence = after
+    if ids.id_fault(epoch) or sequence < 0 or not {"type", "aggregate_id", "correlation_id"} >= {*(match or ())}:
+        raise StageFault(f"wait_for cannot wait for that: after={after}, match={match}.")
+    return InboxEvent(inbox, epoch, sequence, None if match is None else Match(**match))
 
 
 def _awaited(signal: str | None, job: str | None, approval: str | None) -> Awaited:
