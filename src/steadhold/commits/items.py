@@ -18,7 +18,7 @@ from steadhold.commits.ops import OPS, Op
 from steadhold.jobs.doors import ids
 from steadhold.kit import exact, limits
 from steadhold.kit.fields import AnyTag, Condition, ExactTag
-from steadhold.web.ask import Ask, Problem, Reply, Request, Stop
+from steadhold.web.ask import Ask, Problem, Request, Stop
 from steadhold.web.problem import MISSING, stop
 from steadhold.web.router import FITS, PARAM
 
@@ -122,8 +122,8 @@ def _asked(ask: Request, op: Op, params: dict[str, str], said: Members) -> Ask[A
         raise Stop(locate(stopped.problem)) from None
     if isinstance(asked, Problem):
         raise Stop(asked)
-    if isinstance(asked, Reply):
-        raise TypeError(f"{route.path} answers without the database, so it cannot stand in a commit")
+    if not isinstance(asked, Ask):
+        raise TypeError(f"{route.path} asks nothing of the database at once, so it cannot stand in a commit")
     return asked
 
 

@@ -32,6 +32,9 @@ ANSWER_SECONDS_MAX: Final = 120
 """How long a client may take nothing of an answer that waits for it; then its connection is cut. It is long because the
 system's own buffer, of megabytes, must first be empty by a third before anything is seen to be taken."""
 
+UPLOAD_SECONDS_MAX: Final = 3_600
+"""How long a body may take that is taken piece by piece, while it keeps coming. More is 408."""
+
 CONNECTIONS_MAX: Final = 4_096
 """Open connections of one server process; one more is answered 503 and closed."""
 
@@ -40,6 +43,15 @@ CONNECTIONS_PER_ADDRESS_MAX: Final = 1_024
 
 WAIT_SECONDS_MAX: Final = 30
 """``wait_seconds`` of a long poll."""
+
+STREAMS_MAX: Final = 1_024
+"""Bodies that one server process sends and takes piece by piece at once. One more is 503."""
+
+STREAMS_PER_WORKSPACE_MAX: Final = 256
+"""The same, of one workspace. One more is 429."""
+
+STREAM_IDLE_SECONDS: Final = 15
+"""How long a stream of events says nothing at most: then it sends a comment."""
 
 REQUEST_SECONDS_MAX: Final = 60
 """A request's whole time, its long poll included; a plan still running then is cancelled."""
@@ -77,6 +89,11 @@ JSON_DEPTH_MAX: Final = 128
 
 JSON_NUMBER_CHARS_MAX: Final = 1_000
 """A number of a user's JSON, as it is written: sign, digits, point and exponent."""
+
+# --- private envelopes ------------------------------------------------------------------------
+
+SEALED_BYTES_MAX: Final = 32 * 1024 * 1024
+"""An envelope in its compact form, which is a third longer than what it keeps. A value of state keeps to its own."""
 
 # --- operations -------------------------------------------------------------------------------
 
@@ -116,6 +133,32 @@ STATE_BYTES_MAX: Final = 1024 * 1024
 
 REVISIONS_KEPT_DEFAULT: Final = 10
 """Revisions of one state name that stay readable: the default of the column of that name in ``workspaces``."""
+
+# --- context ----------------------------------------------------------------------------------
+
+CONTEXT_BYTES_MAX: Final = 256 * 1024 * 1024
+"""One file. More is 413."""
+
+CONTEXT_CHUNK_BYTES: Final = 256 * 1024
+"""How bytes are stored, and how a file beyond ``CONTEXT_WHOLE_BYTES_MAX`` comes and goes: so many at once."""
+
+CONTEXT_WHOLE_BYTES_MAX: Final = 1024 * 1024
+"""A file up to here is written in one transaction, and read in one."""
+
+UPLOAD_LEASE_SECONDS: Final = 60
+"""How long an upload that nothing comes of keeps its part of the quota."""
+
+MEDIA_TYPE_CHARS_MAX: Final = 255
+"""``Content-Type`` of a file."""
+
+IMPORT_BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
+"""An archive of one import."""
+
+IMPORT_FILES_MAX: Final = 10_000
+"""Entries of an archive that is imported."""
+
+IMPORT_HEADER_BYTES_MAX: Final = 16 * 1024
+"""The header of one entry of an archive, with its records."""
 
 # --- events -----------------------------------------------------------------------------------
 
@@ -162,6 +205,15 @@ INBOX_AGE_SECONDS_DEFAULT: Final = 30 * 86_400
 
 INBOX_PURGE_ITEMS_MAX: Final = 500
 """Events that retention removes at once, for as long as it holds the inbox."""
+
+INBOX_DOORS_MAX: Final = 100
+"""Doors of one inbox, at which third parties' webhooks come in."""
+
+DOOR_DRIFT_SECONDS_MAX: Final = 300
+"""How far the time that a webhook signs may lie from the clock, either way."""
+
+DOOR_HOPS_MAX: Final = 8
+"""``x-steadhold-hops`` of what comes in at a door: what has come through more goes in a circle."""
 
 # --- locks ------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import unquote
@@ -12,6 +13,7 @@ import structlog
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE
 
 from steadhold.kit import failpoints
+from steadhold.web.wire import pairs
 
 log: Final = structlog.get_logger("steadhold.server")
 
@@ -26,6 +28,7 @@ class Carrier(Protocol):
 
     transport: asyncio.Transport
     full: asyncio.Event | None
+    patience: float
     server: tuple[str, int | None] | None
     client: tuple[str, int] | None
 
@@ -52,13 +55,14 @@ class Exchange:
 
     __slots__ = (
         "_arrived", "_body", "_event", "_left", "_mute", "_start", "carrier", "complete", "expects", "gone", "headers",
-        "keep_alive", "method", "more", "query", "raw_path", "started", "version",
+        "keep_alive", "method", "more", "query", "raw_path", "slow", "started", "version",
     )  # fmt: skip
 
     def __init__(self, carrier: Carrier, method: str, raw_path: bytes, query: bytes, headers: Fields) -> None:
         self.carrier, self.method, self.raw_path, self.query, self.headers = carrier, method, raw_path, query, headers
         self.version, self.keep_alive, self.expects = "1.1", True, False
         self.more, self.gone, self.started, self.complete = True, False, False, False
+        self.slow = False  # its body is taken piece by piece
         self._body: bytes | bytearray = b""
         self._arrived = False
         self._event: asyncio.Event | None = None
@@ -155,6 +159,8 @@ class Exchange:
         if not await self._may_send():
             return
         self.started = True
+        if self.slow and self.more:
+            self.keep_alive = False
         if self._mute:
             body = b""
         head = (begun(status, tuple(self.carrier.always)), fields, b"" if self.keep_alive else _CLOSE, b"\r\n")
@@ -165,6 +171,33 @@ class Exchange:
         else:
             self.carrier.transport.write(b"".join((*head, body)))
         self._finish()
+
+    async def begin(self, status: int, fields: bytes, *, closes: bool) -> None:
+        """Begin an answer whose body comes in pieces; after one that `closes` the connection ends."""
+        self.keep_alive = self.keep_alive and not closes
+        await self.send({"type": "http.response.start", "status": status, "headers": pairs(fields)})
+
+    async def piece(self, body: bytes, *, last: bool = False) -> None:
+        """Send a piece, once the connection takes more."""
+        await self.send({"type": "http.response.body", "body": body, "more_body": not last})
+
+    async def cut(self, *, whole: bool) -> None:
+        """End in the middle. A client that has not taken what was sent gets nothing more of it."""
+        if self.carrier.full is not None:
+            self.gone = True
+            self.carrier.transport.abort()
+        elif whole:
+            await self.piece(b"", last=True)
+        else:
+            self.gone = True
+            self.keep_alive = False
+            self.carrier.end()
+
+    def take_slowly(self) -> None:
+        """Leave it to the receiver how long the body takes; one that it does not take whole ends the connection."""
+        self.slow = True
+        if self.more:
+            self.carrier.patience = math.inf
 
     async def send(self, message: Any) -> None:
         """As ASGI. The head goes out with the first of the body."""

@@ -17,8 +17,8 @@ from steadhold.operations import (
     Sealed,
 )
 from steadhold.operations.routes import unanswered
+from steadhold.web.above import Said
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route
-from steadhold.web.serve import Said
 
 REPLAYED = ("idempotent-replayed", "true")
 

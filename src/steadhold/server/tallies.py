@@ -12,7 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from steadhold.web.serve import Seen
+from steadhold.web.above import Seen
 
 TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -31,6 +31,7 @@ class Tallies(Collector):
         self.successes: dict[str, float] = {}
         self.gauges: Gauges = dict
         self.player: Mapping[str, int] = {}
+        self.doors: Mapping[str, int] = {}
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
@@ -63,6 +64,7 @@ class Tallies(Collector):
             requests.add_metric([route, method, str(status)], count)
         yield requests
         yield _counter("steadhold_problems", "Problems answered, by code.", "code", self.problems)
+        yield _counter("steadhold_doors", "What came of requests at doors of inboxes.", "what", self.doors)
         yield _counter("steadhold_player", "What the player of calls did.", "what", self.player)
         yield from self._durations()
         yield from self._of_duties()

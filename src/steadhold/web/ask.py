@@ -7,9 +7,9 @@ before; it plays the call, keeps the receipt and sends what `render` makes of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from steadhold.kit.fields import Condition, FenceRef
 from steadhold.kit.plan import Call
@@ -66,9 +66,38 @@ class Request:
     reach: Callable[[str], tuple[str, ...]] = _everywhere
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Yielded by a body that has nothing to say now: it goes on when a topic is touched, or at the next poll."""
+
+
+REST: Final = Rest()
+
+Pieces: TypeAlias = "Generator[bytes | Call[Any] | Rest, Any, None]"
+"""A body: it yields bytes, which are sent, and calls, which are played; what a call came to is what it receives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A body that is sent piece by piece, as fast as its client reads. Between pieces nothing of it is kept.
+
+    It is cut, and so never looks whole, where `begin`'s body or a call of it fails, the key ends or the server stops.
+    One that is `endless` is whole wherever it ends. A touch of its `topics` ends a rest; `idle` is sent where
+    it has long said nothing.
+    """
+
+    begin: Callable[[], Pieces]
+    endless: bool = False
+    topics: tuple[Topic, ...] = ()
+    idle: bytes = b""
+
+
 @dataclass(slots=True)
 class Reply:
-    """An answer that says yes. `revision` becomes `ETag` and `Revision`; `resource` and `fence` go to the receipt."""
+    """An answer that says yes. `revision` becomes `ETag` and `Revision`; `resource` and `fence` go to the receipt.
+
+    With `stream` the body is sent piece by piece in place of `body`; `length` says how many bytes it will have.
+    """
 
     status: int
     body: bytes = b""
@@ -77,6 +106,8 @@ class Reply:
     revision: int | None = None
     resource: str | None = None
     fence: int | None = None
+    stream: Stream | None = None
+    length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +171,40 @@ class Ask(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class Pull:
+    """Yielded to have the next bytes of the request's body, exactly `most` unless it ends before; then `Whole`."""
+
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All of a body has come: so many bytes, of this SHA-256."""
+
+    length: int
+    sha256: bytes
+
+
+Steps: TypeAlias = "Generator[Pull | Call[Any], Any, Ask[Any] | Answer]"
+"""What is done while a body comes: it yields pulls and calls, and returns what is asked then."""
+
+
+# Without slots, as `Wait`.
+@dataclass(frozen=True)
+class Taking(Generic[T]):
+    """Take the body piece by piece: what a route whose `body` is `stream` returns, before any of it is read.
+
+    A client that waits to be told to continue is told so by the first pull. `after` is called when it has ended,
+    with the outcome of what was asked then, or with None where that is not known or it never came to that: the client
+    has gone, its key has ended, the body was too large or too slow, or `steps` answered at once. The call that it
+    gives, if any, is played.
+    """
+
+    steps: Callable[[], Steps]
+    after: Callable[[T | None], Call[Any] | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """One door. `scope` is what the key needs ("state:write"; "" for any valid key), `scoped` the path
     parameter that a scope's prefix applies to; `receipt`:
@@ -149,11 +214,12 @@ class Route:
     - `none`: a reading, or a verb whose row answers for itself.
 
     In `path`, `{id}` is an Id, `{id:uuid}` a UUID, and `{name:path}` the rest of the address, undecided.
-    `body`: `json` is decoded by the route, `raw` are bytes of one of the types in `media`, or of any.
+    `body`: `json` is decoded by the route, `raw` are bytes of one of the types in `media`, or of any, and `stream`
+    the same without being gathered: the route is `Taking` them.
     `query` are the parameters that it takes, `headers` the fields that it obeys ("if-match", "fence", …): a
     write refuses a condition or fence that it would ignore. `house` says that it belongs to no workspace.
     `narrows` lets in a key whose scope is good below some prefixes only: the handler shows no more than those.
-    `answers` are the types of what it says yes with. `token` is the path parameter that stands for a key: whoever
+    `answers` are the types of what it says yes with. `capability` is the path parameter that stands for a key: whoever
     knows the address may come in, and `Above.admit` says as whom.
     `takes` and `gives` are msgspec Structs for the OpenAPI document, `problems` the codes that the route may answer
     besides the common ones.
@@ -161,12 +227,12 @@ class Route:
 
     method: Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
     path: str
-    handle: Callable[[Request], Ask[Any] | Answer]
+    handle: Callable[[Request], Ask[Any] | Taking[Any] | Answer]
     scope: str
     summary: str
     scoped: str | None = None
     receipt: Literal["required", "optional", "none"] = "none"
-    body: Literal["none", "json", "raw"] = "none"
+    body: Literal["none", "json", "raw", "stream"] = "none"
     body_bytes_max: int | None = None
     takes: Any = None
     gives: Any = None
@@ -178,4 +244,4 @@ class Route:
     house: bool = False
     narrows: bool = False
     answers: tuple[str, ...] = ("application/json",)
-    token: str | None = None
+    capability: str | None = None

@@ -48,10 +48,10 @@ async def asker(
 
     Without a valid key 401; an address that nobody has is 404, whichever it is.
     """
-    if found is None or found[0].token is None:
+    if found is None or found[0].capability is None:
         token = bearer(head)
         return token, await authenticate(token) or refuse()
-    token = found[1][found[0].token]
+    token = found[1][found[0].capability]
     who = await admit(token)
     if who is None:
         raise Stop(MISSING)

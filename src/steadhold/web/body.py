@@ -51,7 +51,7 @@ def within(body: bytes, most: int) -> bytes:
 async def read(receive: Receive, most: int) -> bytes:
     """Read the whole body; stop as soon as it is too large, or ends early."""
     message = await receive()
-    body = _piece(message, most)
+    body = piece(message, most)
     if not message.get("more_body"):
         return body
     pieces = [body]
@@ -68,18 +68,19 @@ async def _gather(receive: Receive, most: int, pieces: list[bytes]) -> None:
     more = True
     while more:
         message = await receive()
-        pieces.append(_piece(message, left, most))
+        pieces.append(piece(message, left, most))
         left -= len(pieces[-1])
         more = message.get("more_body", False)
 
 
-def _piece(message: Any, left: int, most: int | None = None) -> bytes:
+def piece(message: Any, left: int, most: int | None = None) -> bytes:
+    """The bytes of a message of ASGI, of which `left` may still come of `most`. Raises Stop."""
     if message["type"] == "http.disconnect":
         stop("truncated_body", "The connection ended before the body did.")
-    piece: bytes = message.get("body", b"")
-    if len(piece) > left:
+    found: bytes = message.get("body", b"")
+    if len(found) > left:
         _refuse(left if most is None else most)
-    return piece
+    return found
 
 
 def _refuse(most: int) -> NoReturn:

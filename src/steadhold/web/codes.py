@@ -44,6 +44,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "uri_too_long": Kind(414, "stop", "The address is longer than allowed"),
     "unsupported_media_type": Kind(415, "stop", "The body's type is not one that is taken here"),
     "unsupported_coding": Kind(415, "stop", "Bodies are taken without content coding"),
+    "range_not_satisfiable": Kind(416, "stop", "The range holds no byte of it"),
     "misdirected_request": Kind(421, "stop", "This server does not answer for this host"),
     "headers_too_large": Kind(431, "stop", "The header fields are larger than allowed"),
     # --- who asks ---
@@ -73,9 +74,10 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "reserved_id": Kind(422, "stop", "The aggregate belongs to the house"),
     "event_taken": Kind(409, "stop", "Another event has this id"),
     "transition_conflict": Kind(409, "reread", "The aggregate is in another state"),
-    "transition_not_permitted": Kind(409, "stop", "The type permits no such transition"),
+    "transition_not_permitted": Kind(409, "stop", "No such transition is permitted"),
     "events_pruned": Kind(410, "reread", "Events so early are not kept any more"),
     "writers_open": Kind(409, "wait", "Events are being written"),
+    "subscription_ending": Kind(409, "wait", "What the deleted subscription had under way is being skipped"),
     "subscriptions_full": Kind(409, "stop", "The workspace has all its subscriptions"),
     "publication_settled": Kind(409, "stop", "The publication is in a state that leaves nothing to do"),
     # --- locks ---
@@ -100,6 +102,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "until_required": Kind(422, "stop", "The wait needs an end"),
     "bad_schema": Kind(422, "stop", "The schema is not a JSON Schema"),
     "reserved_key": Kind(422, "stop", "The key is reserved"),
+    "reference_unknown": Kind(422, "stop", "The reference names nothing that is kept"),
     "two_sources": Kind(422, "stop", "Say a value or a reference to it, not both"),
     # --- approvals ---
     "not_approver": Kind(403, "stop", "This one does not decide"),
@@ -110,11 +113,21 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "already_used": Kind(409, "stop", "The approval was used"),
     "not_usable": Kind(409, "stop", "The approval cannot be used"),
     "quorum_unreachable": Kind(422, "stop", "Fewer can approve than have to"),
+    # --- effects ---
+    "effect_conflict": Kind(409, "stop", "Another effect has this id"),
+    "already_initiated": Kind(409, "reread", "The action was begun before"),
+    "not_needed": Kind(409, "reread", "There is nothing to reconcile"),
+    "evidence_conflict": Kind(409, "stop", "Another fact was taken under this identity"),
+    "entry_conflict": Kind(409, "stop", "Another charge is kept under this id"),
     # --- inboxes ---
     "epoch_required": Kind(400, "reread", "A position is an epoch and a number"),
     "inbox_restored": Kind(409, "reread", "The inbox was restored: positions of its old epoch have ended"),
     "gap_not_accepted": Kind(409, "reread", "Events in between were removed"),
     "consumer_leased": Kind(409, "wait", "Somebody has the consumer alone"),
+    "doors_full": Kind(409, "stop", "The inbox has all its doors"),
+    "signature_refused": Kind(401, "stop", "Nobody who knows the secret has signed this"),
+    "id_missing": Kind(422, "stop", "What was sent has no id"),
+    "too_many_hops": Kind(422, "stop", "What was sent goes in a circle"),
     "beyond_head": Kind(422, "reread", "No event has this number yet"),
     # --- schedules ---
     "bad_cron": Kind(400, "stop", "The cron expression is not one of this dialect"),
@@ -139,6 +152,11 @@ PROBLEMS: Final[dict[str, Kind]] = {
     # --- how much ---
     "queue_full": Kind(429, "wait", "The queue is as deep as it may be"),
     "too_many_requests": Kind(429, "wait", "Too many requests"),
+    "too_many_streams": Kind(429, "wait", "Too many streams"),
+    "plaintext_present": Kind(409, "stop", "What can be read lies under the prefix"),
+    "plaintext_refused": Kind(422, "stop", "Only envelopes are stored under a private prefix"),
+    "envelope_mismatch": Kind(422, "reread", "The envelope is bound to another place or revision"),
+    "not_private": Kind(422, "stop", "No private prefix covers the name"),
     "storage_exhausted": Kind(507, "stop", "The workspace's storage is exhausted"),
     # --- trouble here ---
     "internal": Kind(500, "reread", "Something unforeseen went wrong here"),

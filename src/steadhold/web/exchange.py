@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from contextlib import suppress
+from typing import Any, Final, Protocol
 
 from steadhold.web import wire
 from steadhold.web.body import Receive
 from steadhold.web.wire import Send
+
+CUT_SECONDS: Final = 0.5
+"""How long a client has to take the end of an answer that is ended for it."""
 
 
 class Exchange(Protocol):
@@ -34,6 +39,22 @@ class Exchange(Protocol):
         """Answer. `fields` are lines as they are sent; a HEAD gets no body."""
         ...
 
+    async def begin(self, status: int, fields: bytes, *, closes: bool) -> None:
+        """Begin an answer whose body comes in pieces. `closes`: nothing is answered on this connection after it."""
+        ...
+
+    async def piece(self, body: bytes, *, last: bool = False) -> None:
+        """Send a piece of a body, as soon as the client has read enough of those before."""
+        ...
+
+    async def cut(self, *, whole: bool) -> None:
+        """End an answer that was begun. The client must see that it is not all, unless it is `whole`."""
+        ...
+
+    def take_slowly(self) -> None:
+        """The body is received piece by piece: whoever does so bounds how long it may take."""
+        ...
+
 
 class OverAsgi:
     """An exchange that an ASGI server carries."""
@@ -58,6 +79,25 @@ class OverAsgi:
     async def answer(self, status: int, fields: bytes, body: bytes) -> None:
         """Answer in ASGI's messages."""
         await wire.tell(self._send, status, fields, body, head=self.method == "HEAD")
+
+    async def begin(self, status: int, fields: bytes, *, closes: bool) -> None:
+        """Send the start; what becomes of the connection is the server's business."""
+        del closes
+        await self._send({"type": "http.response.start", "status": status, "headers": wire.pairs(fields)})
+
+    async def piece(self, body: bytes, *, last: bool = False) -> None:
+        """Send a piece; how long that waits for the client is the server's business."""
+        await self._send({"type": "http.response.body", "body": body, "more_body": not last})
+
+    async def cut(self, *, whole: bool) -> None:
+        """End what may end here, if the client takes it at once; a server cuts what an application leaves open."""
+        if whole:
+            with suppress(Exception):
+                async with asyncio.timeout(CUT_SECONDS):
+                    await self.piece(b"", last=True)
+
+    def take_slowly(self) -> None:
+        """The server's business."""
 
 
 def _raw_path(scope: Mapping[str, Any]) -> bytes:

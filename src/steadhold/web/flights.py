@@ -16,6 +16,10 @@ class Flight:
     def __init__(self, task: asyncio.Task[Any] | None, began: float) -> None:
         self.task, self.began, self.overdue = task, began, False
 
+    def go_on(self, now: float) -> None:
+        """It is not late: it waits for what its client still sends."""
+        self.began = now
+
     def forgive(self) -> None:
         """It has ended what was late; the task may have more to answer."""
         if self.task:

@@ -25,7 +25,7 @@ class Unfounded(Refusal):
 
 def guardable(route: Route) -> bool:
     """Whether a route's changes may rely on grants although it does not test them itself."""
-    return route.method != "GET" and not route.house and "fence" not in route.headers
+    return route.method != "GET" and not route.house and route.capability is None and "fence" not in route.headers
 
 
 def guarded(asked: Ask[Any], refs: Sequence[FenceRef], require: Require) -> Ask[Any]:

@@ -16,13 +16,13 @@ from steadhold.web.ask import Route
 
 
 class Doors(dict[str, Route]):
-    """The routes of one address, by method. `token`: the parameter that stands for a key there."""
+    """The routes of one address, by method. `capability`: the parameter that stands for a key there."""
 
-    __slots__ = ("token",)
+    __slots__ = ("capability",)
 
     def __init__(self) -> None:
         super().__init__()
-        self.token: str | None = None
+        self.capability: str | None = None
 
 
 Found: TypeAlias = tuple[Doors, dict[str, str]]
@@ -63,7 +63,7 @@ class Router:
         if (before := self._found.get(raw)) is not None:
             return before
         found = self._walk(raw)
-        if found is not None and found[0].token is None and len(raw) <= REMEMBERED_BYTES_MAX:
+        if found is not None and found[0].capability is None and len(raw) <= REMEMBERED_BYTES_MAX:
             if len(self._found) >= REMEMBERED_MAX:
                 self._found.clear()
             self._found[raw] = found
@@ -100,9 +100,9 @@ class Router:
             node = self._param(node, found[1], found[2] or "id", route)
         if route.method in node.doors:
             raise ValueError(f"{route.method} {route.path} is there twice")
-        if node.doors and node.doors.token != route.token:
+        if node.doors and node.doors.capability != route.capability:
             raise ValueError(f"{route.path} lets in by its address for one method, and not for another")
-        node.doors.token = route.token
+        node.doors.capability = route.capability
         node.doors[route.method] = route
         if route.method == "GET":
             node.doors["HEAD"] = route

@@ -8,94 +8,49 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
 
 from steadhold.kit import failpoints
 from steadhold.kit.ids import new_id
-from steadhold.kit.plan import Call, Refusal
+from steadhold.kit.plan import Refusal
 from steadhold.web import body as bodies
 from steadhold.web import heading as heads
 from steadhold.web import wire
-from steadhold.web.ask import Answer, Ask, Headers, Principal, Problem, Reply, Request, Route, Stop, Wait
-from steadhold.web.auth import Authenticate, bearer, refuse
+from steadhold.web.above import Above, Seen
+from steadhold.web.ask import (
+    Answer,
+    Ask,
+    Headers,
+    Principal,
+    Problem,
+    Reply,
+    Request,
+    Route,
+    Stop,
+    Taking,
+    Wait,
+)
+from steadhold.web.auth import asker, refuse
 from steadhold.web.body import Receive
 from steadhold.web.codes import PROBLEMS
 from steadhold.web.exchange import Exchange, OverAsgi
-from steadhold.web.flights import Flight, Flights
-from steadhold.web.guard import Require, guardable, guarded
+from steadhold.web.flights import Flights
+from steadhold.web.guard import guardable, guarded
 from steadhold.web.heading import Heading
 from steadhold.web.hold import ClientGone, KeyGone, hold, is_gone
 from steadhold.web.hub import Hub
 from steadhold.web.problem import MISSING, stop
-from steadhold.web.router import Router, allowed
+from steadhold.web.router import Found, Router, allowed
+from steadhold.web.streaming import Streams
+from steadhold.web.taking import Incoming, ended, noted, taken
+from steadhold.web.turn import Turn
 from steadhold.web.wire import Send
-
-T = TypeVar("T")
-Said: TypeAlias = tuple[bytes | str | None, ...]
-"""All that makes a request this request and no other; an operation's fingerprint is made of it."""
 
 _SOON: Final[Headers] = (("retry-after", "1"),)
 _UNREAD: Final = Problem("unavailable", "The database was lost while it was read; nothing was changed.", headers=_SOON)
 _INTERNAL: Final = "This was not foreseen, so read what it would have changed. The log has more under the request's id."
-
-
-class Play(Protocol):
-    """Plays a call in a transaction of its own, or with others', and answers once that has committed."""
-
-    def __call__(self, call: Call[T], /) -> Awaitable[T]: ...
-
-
-@dataclass(slots=True)
-class Seen:
-    """A request that was answered, for whoever counts. `route` is the template, "" where none was found."""
-
-    route: str
-    method: str
-    status: int
-    code: str | None
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Above:
-    """What the floors above hand down when the server starts.
-
-    `trouble` says which exceptions are expected and what they mean, `alarm` logs the others. `known` tells
-    whether there is a workspace, `forget` that a key was touched (topic `("keys", id)`), `require` relies on grants
-    (without it, only rooms that do so themselves take `Fence`). `house` is the workspace of routes that belong to
-    none, `base` the address under which the server is known outside.
-    """
-
-    play: Play
-    authenticate: Authenticate
-    permits: Callable[[Principal, str, str | None], bool]
-    receipted: Callable[[Route, Request, Ask[Any], Said], Ask[Any]]
-    trouble: Callable[[Exception], Problem | None]
-    reach: Callable[[Principal, str], tuple[str, ...]] = lambda _who, _scope: ("",)
-    rate: Callable[[Principal], Problem | None] = lambda _: None
-    known: Callable[[str], Awaitable[bool]] | None = None
-    forget: Callable[[str], None] = lambda _: None
-    require: Require | None = None
-    on: Callable[[Seen], None] = lambda _: None
-    alarm: Callable[[Exception, Mapping[str, str]], None] = lambda _error, _facts: None
-    house: str = ""
-    base: str = ""
-
-
-class _Turn:
-    """One request on its way."""
-
-    __slots__ = ("acting", "headers", "method", "operation", "raw_path", "receive", "route", "token")
-
-    def __init__(self, exchange: Exchange) -> None:
-        self.method, self.raw_path, self.receive = exchange.method, exchange.raw_path, exchange.receive
-        self.route: Route | None = None
-        self.operation: str | None = None
-        self.acting = False
-        self.token = ""
-        self.headers: Headers = ()
 
 
 class Doors:
@@ -103,6 +58,7 @@ class Doors:
 
     def __init__(self, routes: Iterable[Route], above: Above, *, hub: Hub, flights: Flights) -> None:
         self.router, self.above, self.hub, self.flights = Router(routes), above, hub, flights
+        self.streams = Streams(above, hub)
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request that an ASGI server carries."""
@@ -110,38 +66,47 @@ class Doors:
 
     async def answer(self, exchange: Exchange) -> None:
         """Answer one request."""
-        turn = _Turn(exchange)
         loop = asyncio.get_running_loop()
         began = loop.time()
         flight = self.flights.begin(began)
+        turn = Turn(exchange, flight)
         try:
-            answer = await self._answered(turn, exchange, flight)
-            if answer is not None:
+            answer = await self._answered(turn, exchange)
+            if answer is not None and turn.body is None:
                 await exchange.answer(*wire.written(answer, turn.headers, self.above.base))
         finally:
             self.flights.end(flight)
         self.above.on(_seen(turn, answer, loop.time() - began))
+        if isinstance(answer, Reply) and turn.body is not None:
+            try:
+                await self.streams.send(turn, exchange, answer, turn.body)
+            except Exception as error:  # noqa: BLE001 - the answer has begun, so it was cut
+                self._troubled(turn, error)
 
-    async def _answered(self, turn: _Turn, exchange: Exchange, flight: Flight) -> Answer | None:
+    async def _answered(self, turn: Turn, exchange: Exchange) -> Answer | None:
         try:
-            return await self._answer(turn, exchange)
+            answer = await self._answer(turn, exchange)
+            if isinstance(answer, Reply) and answer.stream is not None and turn.method != "HEAD":
+                self.streams.take(turn.workspace)
+                turn.body = answer.stream
+            return answer
         except Stop as stopped:
             return stopped.problem
         except ClientGone:
             return None
         except asyncio.CancelledError:
-            if not flight.overdue:
+            if not turn.flight.overdue:
                 raise
-            flight.forgive()
+            turn.flight.forgive()
             return self._overdue(turn)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is logged, and never shown
             return self._troubled(turn, error)
 
-    async def _answer(self, turn: _Turn, exchange: Exchange) -> Answer | None:
+    async def _answer(self, turn: Turn, exchange: Exchange) -> Answer | None:
         head = heads.heading(exchange.headers)
-        turn.token = bearer(head)
-        who = await self.above.authenticate(turn.token) or refuse()
-        route, params = self._find(turn)
+        found = self.router.find(turn.raw_path)
+        turn.token, who = await asker(head, found, self.above.authenticate, self.above.admit)
+        route, params = self._find(turn, found)
         turn.route = route
         if not self._in_scope(route, who, params):
             stop("missing_scope", f"This key lacks the scope {route.scope}{self._for(route, who, params)}.",
@@ -149,24 +114,45 @@ class Doors:
         if (limited := self.above.rate(who)) is not None:
             return limited
         most = bodies.inspect(route, head.fields)
-        whole = exchange.whole()
-        body = await bodies.read(exchange.receive, most) if whole is None else bodies.within(whole, most)
+        body = b"" if route.body == "stream" else await _body(exchange, most)
         bodies.inspect_type(route, head.fields, body)
         if failpoints.armed:
             failpoints.hit("received")
         if head.repeated:
             heads.refuse_repeated(head)
         query = heads.parameters(exchange.query)
-        workspace = who.workspace
-        if workspace is None or query:
+        turn.workspace = workspace = who.workspace or ""
+        if who.workspace is None or query:
             workspace, query = await self._workspace(route, who, query)
+            turn.workspace = workspace
         request = self._request(exchange, route, who, workspace, params, query, head, body)
         asked = route.handle(request)
         if isinstance(asked, (Reply, Problem)):
             return asked
+        if isinstance(asked, Taking):
+            return await self._take(turn, exchange, route, request, asked, most)
+        return await self._play(turn, self._wrapped(turn, route, request, asked, body))
+
+    def _wrapped(self, turn: Turn, route: Route, request: Request, asked: Ask[Any], body: bytes) -> Ask[Any]:
+        """What is asked, under the grants that it relies on, and once only under its operation's id."""
         if request.fences and self.above.require is not None and guardable(route):
             asked = guarded(asked, request.fences, self.above.require)
-        return await self._play(turn, self._receipted(turn, route, request, asked, exchange.query))
+        return self._receipted(turn, route, request, asked, body)
+
+    async def _take(
+        self, turn: Turn, exchange: Exchange, route: Route, request: Request, taking: Taking[Any], most: int
+    ) -> Answer | None:
+        """Let a route take its body piece by piece, and then play what it asks."""
+        came_to: list[Any] = []
+        self.streams.take(turn.workspace)
+        try:
+            asked, digest = await taken(taking, Incoming(turn, exchange, most, self.above, self.hub))
+            if not isinstance(asked, Ask):
+                return asked
+            return await self._play(turn, noted(self._wrapped(turn, route, request, asked, digest), came_to))
+        finally:
+            self.streams.leave(turn.workspace)
+            await ended(taking, came_to, self.above)
 
     def _in_scope(self, route: Route, who: Principal, params: Mapping[str, str]) -> bool:
         if not route.scope:
@@ -180,8 +166,7 @@ class Doors:
         named = params.get(route.scoped) if route.scoped else None
         return f" for {named!a}" if named and self.above.reach(who, route.scope) else ""
 
-    def _find(self, turn: _Turn) -> tuple[Route, dict[str, str]]:
-        found = self.router.find(turn.raw_path)
+    def _find(self, turn: Turn, found: Found | None) -> tuple[Route, dict[str, str]]:
         if found is None:
             raise Stop(MISSING)
         doors, params = found
@@ -221,7 +206,7 @@ class Doors:
             raise Stop(MISSING)
         return named, query
 
-    def _receipted(self, turn: _Turn, route: Route, request: Request, asked: Ask[Any], query: bytes) -> Ask[Any]:
+    def _receipted(self, turn: Turn, route: Route, request: Request, asked: Ask[Any], body: bytes) -> Ask[Any]:
         if route.receipt == "none":
             return asked
         if request.operation is None:
@@ -230,14 +215,12 @@ class Doors:
             return asked
         turn.operation = request.operation
         turn.headers = (("operation-id", request.operation),)
-        target = turn.raw_path + b"?" + query
+        target = turn.raw_path + b"?" + turn.query
         fields = request.headers
         guards = (fields.get("if-match"), fields.get("if-none-match"), fields.get("fence"))
-        return self.above.receipted(
-            route, request, asked, (request.who.subject, request.method, target, *guards, request.body)
-        )
+        return self.above.receipted(route, request, asked, (request.who.subject, request.method, target, *guards, body))
 
-    async def _play(self, turn: _Turn, asked: Ask[Any]) -> Answer | None:
+    async def _play(self, turn: Turn, asked: Ask[Any]) -> Answer | None:
         turn.acting = turn.method not in {"GET", "HEAD"}
         outcome = await (self._hold(turn, asked, asked.wait) if asked.wait else self.above.play(asked.call))
         if not isinstance(outcome, Refusal):
@@ -253,7 +236,7 @@ class Doors:
             if topic[0] == "keys":
                 self.above.forget(topic[1])
 
-    async def _hold(self, turn: _Turn, asked: Ask[Any], wait: Wait[Any]) -> Any:
+    async def _hold(self, turn: Turn, asked: Ask[Any], wait: Wait[Any]) -> Any:
         async def still_valid() -> bool:
             return await self.above.authenticate(turn.token) is not None
 
@@ -264,12 +247,12 @@ class Doors:
         except KeyGone:
             refuse()
 
-    def _overdue(self, turn: _Turn) -> Problem:
+    def _overdue(self, turn: Turn) -> Problem:
         if not turn.acting:
             return Problem("unavailable", "The answer took too long.", headers=_SOON)
         return self._known_by(turn, Problem("outcome_unknown", "The answer took too long; it may have taken effect."))
 
-    def _troubled(self, turn: _Turn, error: Exception) -> Problem:
+    def _troubled(self, turn: Turn, error: Exception) -> Problem:
         problem = self.above.trouble(error)
         if problem is not None and problem.code == "outcome_unknown" and not turn.acting:
             return _UNREAD
@@ -280,13 +263,18 @@ class Doors:
         self.above.alarm(error, facts)
         return Problem("internal", _INTERNAL, {"request_id": request_id})
 
-    def _known_by(self, turn: _Turn, problem: Problem) -> Problem:
+    def _known_by(self, turn: Turn, problem: Problem) -> Problem:
         if problem.code != "outcome_unknown" or turn.operation is None:
             return problem
         return replace(problem, extras={**problem.extras, "operation_id": turn.operation})
 
 
-def _seen(turn: _Turn, answer: Answer | None, seconds: float) -> Seen:
+async def _body(exchange: Exchange, most: int) -> bytes:
+    whole = exchange.whole()
+    return await bodies.read(exchange.receive, most) if whole is None else bodies.within(whole, most)
+
+
+def _seen(turn: Turn, answer: Answer | None, seconds: float) -> Seen:
     code = answer.code if isinstance(answer, Problem) else None
     status = 499 if answer is None else PROBLEMS[answer.code].status if isinstance(answer, Problem) else answer.status
     return Seen(turn.route.path if turn.route else "", turn.method, status, code, seconds)

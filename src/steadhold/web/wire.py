@@ -16,6 +16,9 @@ Send: TypeAlias = Callable[[Any], Awaitable[None]]
 _ALWAYS: Final = b"cache-control: no-store, no-transform\r\nx-content-type-options: nosniff\r\n"
 _JSON: Final = _ALWAYS + b"content-type: application/json\r\n"
 _PROBLEM: Final = _ALWAYS + b"content-type: %b\r\n" % MEDIA_TYPE.encode()
+_UNBUFFERED: Final = b"x-accel-buffering: no\r\n"
+"""Asks a proxy to hand on what comes, and not to wait until there is more."""
+
 _BREAKS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -25,8 +28,12 @@ def written(answer: Answer, more: Headers = (), base: str = "") -> tuple[int, by
         status, body, fields = PROBLEMS[answer.code].status, encode(answer, base), _PROBLEM
     else:
         status, body, fields = answer.status, answer.body, _fields(answer)
-    if status not in {204, 304}:
-        fields += b"content-length: %d\r\n" % len(body)
+    length = len(body)
+    if isinstance(answer, Reply) and answer.stream is not None:
+        length = answer.length
+        fields += _UNBUFFERED if answer.stream.endless else b""
+    if status not in {204, 304} and length is not None:
+        fields += b"content-length: %d\r\n" % length
     if answer.headers or more:
         fields += b"".join([_line(name, value) for name, value in (*answer.headers, *more)])
     return status, fields, body
@@ -39,8 +46,7 @@ async def send(sender: Send, answer: Answer, *, base: str = "", head: bool = Fal
 
 async def tell(sender: Send, status: int, fields: bytes, body: bytes, *, head: bool) -> None:
     """Send what is written, in ASGI's messages."""
-    pairs = [tuple(line.split(b": ", 1)) for line in fields.split(b"\r\n")[:-1]]
-    await sender({"type": "http.response.start", "status": status, "headers": pairs})
+    await sender({"type": "http.response.start", "status": status, "headers": pairs(fields)})
     if failpoints.armed and not head:
         await sender({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
         failpoints.hit("reply_half_sent")
@@ -48,9 +54,14 @@ async def tell(sender: Send, status: int, fields: bytes, body: bytes, *, head: b
     await sender({"type": "http.response.body", "body": b"" if head else body})
 
 
+def pairs(fields: bytes) -> list[tuple[bytes, ...]]:
+    """Lines of header fields as ASGI has them."""
+    return [tuple(line.split(b": ", 1)) for line in fields.split(b"\r\n")[:-1]]
+
+
 def _fields(reply: Reply) -> bytes:
     fields = _ALWAYS
-    if reply.body or reply.status not in {204, 304}:
+    if reply.body or reply.stream or reply.status not in {204, 304}:
         is_json = reply.content_type == "application/json"
         fields = _JSON if is_json else fields + _line("content-type", reply.content_type)
     if reply.revision is not None:
