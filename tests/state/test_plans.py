@@ -253,7 +253,7 @@ def test_hot_statements_find_their_rows_by_key(conn, workspace):
     conn.execute("set local enable_seqscan = off")
     for sql in (plans.SQL.write, plans.SQL.look, plans.SQL.hold):
         types = {"name": "text[]", "expected": "bigint[]", "body": "bytea[]", "digest": "bytea[]", "workspace": "text"}
-        types["alone"] = "bool[]"
+        types |= {"alone": "bool[]", "sealed": "bigint[]"}
         conn.execute(f"prepare p ({', '.join(types[param] for param in sql.params)}) as {sql.numbered}")
         given = ", ".join("null" for _ in sql.params)
         text = "\n".join(row[0] for row in conn.execute(f"explain execute p({given})").fetchall())

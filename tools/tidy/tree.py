@@ -15,7 +15,7 @@ ROOMS: Final = (
     *("operations", "access", "state", "context", "locks", "jobs", "effects", "events"),
     *("inboxes", "approvals", "schedules", "webhooks", "commits"),
 )
-LOW_ROOMS: Final = ("fences", "blobs")
+LOW_ROOMS: Final = ("fences", "blobs", "private")
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -38,16 +38,17 @@ class Rule:
     fault: Callable[[Any], str | None]
 
 
+def json_fault(most: int, raw: bytes) -> str | None:
+    """Why these are not at most `most` bytes of exact JSON, as a sentence."""
+    if len(raw) > most:
+        return f"At most {most} bytes; these are {len(raw)}."
+    wrong = exact.check(raw)
+    return None if wrong is None else f"No exact JSON: {wrong.why}"
+
+
 def json_of(most: int) -> Rule:
     """Exact JSON of at most `most` bytes."""
-
-    def fault(raw: bytes) -> str | None:
-        if len(raw) > most:
-            return f"At most {most} bytes; these are {len(raw)}."
-        wrong = exact.check(raw)
-        return None if wrong is None else f"No exact JSON: {wrong.why}"
-
-    return Rule(fault)
+    return Rule(functools.partial(json_fault, most))
 
 
 Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN)), Rule(id_fault)]

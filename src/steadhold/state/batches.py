@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from typing import assert_never
 
 import msgspec
+from msgspec import UNSET
 
+from steadhold import private
 from steadhold.kit import exact, limits, paths
+from steadhold.kit.sealed import OPENING
+from steadhold.private import doors
 from steadhold.state import model
 from steadhold.state.wire import DeleteItem, GetItem, Outcome, PutItem
 from steadhold.web import problem
@@ -39,12 +43,25 @@ def _put(at: int, item: PutItem) -> model.Put:
         problem.stop(
             "condition_required", "A put takes exactly one of if_match and if_none_match.", pointer=f"/items/{at}"
         )
-    body = bytes(item.value)
+    if (item.value is UNSET) == (item.sealed is None):
+        problem.stop("bad_member", "A put takes exactly one of value and sealed.", pointer=f"/items/{at}")
+    body = _sealed(at, item.sealed) if item.value is UNSET else _value(at, bytes(item.value))
+    return model.Put(item.name, body, item.if_match)
+
+
+def _value(at: int, body: bytes) -> bytes:
     if len(body) > limits.STATE_BYTES_MAX:
         problem.stop("too_large", f"A value takes up to {limits.STATE_BYTES_MAX} bytes.", pointer=f"/items/{at}/value")
     if fault := exact.check(body):
         problem.stop("bad_json", fault.why, pointer=f"/items/{at}/value", position=fault.position)
-    return model.Put(item.name, body, item.if_match)
+    return body
+
+
+def _sealed(at: int, text: str | None) -> bytes:
+    body = (text or "").encode()
+    if fault := model.body_fault(body) if body.startswith(OPENING) else "This is no envelope.":
+        problem.stop("plaintext_refused", fault, pointer=f"/items/{at}/sealed")
+    return body
 
 
 def outcomes_of(
@@ -57,6 +74,8 @@ def outcomes_of(
 def _outcome(item: model.Put | model.Get, came: model.WriteOutcome | model.Stored) -> Outcome:
     name = item.name
     match came:
+        case model.Stored(revision, body) if body.startswith(OPENING):
+            return Outcome(name=name, status=200, revision=revision, sealed=body.decode("ascii"))
         case model.Stored(revision, body):
             return Outcome(name=name, status=200, revision=revision, value=msgspec.Raw(body))
         case model.Written(revision, _, created):
@@ -71,5 +90,12 @@ def _outcome(item: model.Put | model.Get, came: model.WriteOutcome | model.Store
             return Outcome(name=name, status=409, code="stale_fence")
         case model.StorageExhausted():
             return Outcome(name=name, status=507, code="storage_exhausted")
+        case private.EnvelopeMismatch() | private.PlaintextRefused() | private.NotPrivate():
+            return _unsealed(name, came)
         case _:
             assert_never(came)
+
+
+def _unsealed(name: str, came: private.SealRefusal) -> Outcome:
+    revision = came.next_revision if isinstance(came, private.EnvelopeMismatch) else None
+    return Outcome(name=name, status=422, code=doors.refused(came).code, next_revision=revision)

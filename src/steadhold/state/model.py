@@ -11,9 +11,10 @@ from typing import Annotated, TypeAlias
 from steadhold.access import StorageExhausted
 from steadhold.kit.limits import STATE_BYTES_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
-from steadhold.kit.paths import under
 from steadhold.kit.plan import Refusal
-from steadhold.kit.rules import Path, json_of
+from steadhold.kit.rules import Path, Rule, json_fault
+from steadhold.kit.sealed import OPENING, SealFault, seal_of
+from steadhold.private import SealRefusal
 
 __all__ = [
     "BatchOutcome",
@@ -35,8 +36,19 @@ __all__ = [
     "digest_of",
 ]
 
-Body: TypeAlias = Annotated[bytes, json_of(STATE_BYTES_MAX)]
-"""What a name holds: exact JSON."""
+
+def body_fault(body: bytes) -> str | None:
+    """Why no name can hold these bytes, as a sentence; None for exact JSON, and for an envelope."""
+    if not body.startswith(OPENING):
+        return json_fault(STATE_BYTES_MAX, body)
+    if len(body) > STATE_BYTES_MAX:
+        return f"At most {STATE_BYTES_MAX} bytes; these are {len(body)}."
+    said = seal_of(body)
+    return said.why if isinstance(said, SealFault) else None
+
+
+Body: TypeAlias = Annotated[bytes, Rule(body_fault)]
+"""What a name holds: exact JSON, or under a private prefix an envelope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +122,7 @@ class NothingWritten(Refusal):
     outcomes: tuple[WriteOutcome | Stored, ...]
 
 
-WriteOutcome: TypeAlias = Written | RevisionConflict | Missing | StaleFence | StorageExhausted
+WriteOutcome: TypeAlias = Written | RevisionConflict | Missing | StaleFence | StorageExhausted | SealRefusal
 Reading: TypeAlias = Stored | Missing | Pruned
 BatchOutcome: TypeAlias = list[WriteOutcome | Stored] | NothingWritten | StaleFence
 
@@ -125,13 +137,6 @@ def lost(put: Put, current: int | None, *, present: bool) -> RevisionConflict | 
     if put.expected is not None and not present:
         return Missing(current)
     return RevisionConflict(current or 0)
-
-
-def narrowed(prefix: str, within: Sequence[str]) -> tuple[str, ...]:
-    """The prefixes that cover what is under `prefix` and under one of `within`; none where nothing is."""
-    if any(under(prefix, allowed) for allowed in within):
-        return (prefix,)
-    return tuple(sorted(allowed for allowed in within if under(allowed, prefix)))
 
 
 def settled(puts: Sequence[Put], outcomes: Sequence[WriteOutcome]) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from steadhold import access, fences
+from steadhold import access, fences, private
 from steadhold.kit.fields import FenceRef
-from steadhold.kit.limits import PATH_BYTES_MAX
-from steadhold.kit.paths import bounds
+from steadhold.kit.paths import bounds, spans
 from steadhold.kit.plan import Plan, Step, each, maybe, operation, rows
 from steadhold.kit.rules import Path
 from steadhold.kit.sql import load
@@ -30,14 +29,10 @@ from steadhold.state.model import (
     Written,
     digest_of,
     lost,
-    narrowed,
     settled,
 )
 
 SQL = load(__file__)
-
-BEHIND_ALL: Final = "\U0010ffff" * (PATH_BYTES_MAX // 4 + 1)
-"""Behind every Path in the order of bytes: it is longer than one may be, of the last character there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +55,8 @@ def put(
     """Write `body`, exact JSON bytes, if the name holds revision `expected`; None means that it must not exist.
 
     `fences_held` are grants that must be current until the commit. Outcomes: `Written(revision)`,
-    `RevisionConflict(current)`, `Missing(last_revision)`, `StaleFence`, `StorageExhausted`.
+    `RevisionConflict(current)`, `Missing(last_revision)`, `StaleFence`, `StorageExhausted`; where
+    envelopes lie or ought to lie, `PlaintextRefused`, `EnvelopeMismatch(next_revision)`, `NotPrivate`.
     """
     if fences_held and (stale := (yield from fences.require(workspace, fences_held))):
         return stale
@@ -100,22 +96,18 @@ def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[
 
     `within` are prefixes that narrow the list to the names that are under one of them, too.
     """
-    wanted = narrowed(prefix, within)
-    if not wanted:
+    wanted = spans(prefix, within)
+    if wanted is None:
         return []
-    lows, highs = zip(*[bounds(one) if one else ("", "") for one in wanted], strict=True)
-    found = yield from rows(
-        SQL.names,
-        workspace=workspace,
-        exact=list(wanted),
-        low=list(lows),
-        high=list(highs),
-        first=min(wanted),
-        last=BEHIND_ALL if "" in highs else max(highs),
-        after=after,
-        limit=limit,
-    )
+    found = yield from rows(SQL.names, workspace=workspace, after=after, limit=limit, **wanted)
     return [Entry(*row) for row in found]
+
+
+def readable(workspace: str, prefix: str) -> Plan[list[str]]:
+    """The first names under a prefix of whole segments whose bytes can be read."""
+    low, high = bounds(prefix)
+    found = yield from rows(SQL.readable, workspace=workspace, prefix=prefix, low=low, high=high)
+    return [name for (name,) in found]
 
 
 @operation
@@ -211,6 +203,8 @@ def _write(workspace: str, puts: Sequence[Put]) -> Plan[list[WriteOutcome]]:
 def _settled(put: Put, answer: _Answer) -> WriteOutcome | None:
     if answer.won and answer.revision is not None:
         return Written(answer.revision, answer.changed_at, created=not answer.stood)
+    if answer.full_of and (refused := private.refusal(answer.full_of, answer.used)):
+        return refused
     if answer.full_of:
         return StorageExhausted(answer.full_of, answer.used or 0, answer.most or 0)
     if answer.revision is None:
@@ -233,6 +227,7 @@ def _item(workspace: str, put: Put) -> Mapping[str, Any]:
         "expected": put.expected,
         "body": put.body,
         "digest": digest_of(put.body),
+        "sealed": private.revision_of(workspace, "state", put.name, put.body),
     }
 
 

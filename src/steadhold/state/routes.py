@@ -7,21 +7,24 @@ from datetime import datetime
 from email.utils import format_datetime
 from typing import assert_never
 
+from steadhold import private
 from steadhold.kit import fields, limits
 from steadhold.kit.page import page
+from steadhold.kit.sealed import MEDIA_TYPE, OPENING
+from steadhold.private import doors as envelopes
 from steadhold.state import model, plans
 from steadhold.state.batches import outcomes_of, puts_and_gets
 from steadhold.state.wire import BatchBody, BatchReply, EntryItem, RevisionItem, WrittenReply
 from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Headers, Problem, Reply, Request, Route, Wait
 
-JSON = ("application/json",)
+JSON = "application/json"
 NO_REVISION = 2**62
 
 
 def put(ask: Request) -> Ask[model.WriteOutcome]:
     """Replace the revision named by If-Match, or create where If-None-Match: * says so."""
-    name, expected, body = query.path(ask, "name"), conditions.put(ask), decode.exact(ask)
+    name, expected, body = query.path(ask, "name"), conditions.put(ask), _body(ask)
 
     def render(outcome: model.WriteOutcome) -> Answer:
         if isinstance(outcome, model.Written):
@@ -34,6 +37,15 @@ def put(ask: Request) -> Ask[model.WriteOutcome]:
 
     call = plans.put.call(ask.workspace, name, body, expected, ask.fences)
     return Ask(call, render, touches=(("state", name),))
+
+
+def _body(ask: Request) -> bytes:
+    """Exact JSON, or an envelope: which of them may lie there is decided where it is written."""
+    if not ask.body.startswith(OPENING):
+        return decode.exact(ask)
+    if fault := model.body_fault(ask.body):
+        problem.stop("plaintext_refused", fault)
+    return ask.body
 
 
 def delete(ask: Request) -> Ask[model.WriteOutcome]:
@@ -113,6 +125,8 @@ def refused(outcome: model.WriteOutcome) -> Problem:
             return Problem(outcome.code, outcome.detail, outcome.extras, outcome.headers)
         case model.RevisionConflict() | model.Missing() | model.StaleFence():
             return problem.refused(outcome)
+        case private.PlaintextRefused() | private.EnvelopeMismatch() | private.NotPrivate():
+            return envelopes.refused(outcome)
         case model.Written():
             raise AssertionError("a write that won is no refusal")
         case _:
@@ -150,7 +164,8 @@ def _stored(ask: Request, outcome: model.Stored | model.Missing | model.Pruned) 
             if conditions.unchanged(ask, outcome.revision):
                 return reply.not_modified(outcome.revision)
             headers = described(outcome.digest, outcome.written_at)
-            return Reply(200, outcome.body, headers=headers, revision=outcome.revision)
+            kind = MEDIA_TYPE if outcome.body.startswith(OPENING) else JSON
+            return Reply(200, outcome.body, kind, headers, outcome.revision)
         case _:
             assert_never(outcome)
 
@@ -197,6 +212,7 @@ def _kept(kept: model.Revision) -> RevisionItem:
 
 
 WRITES = ("condition_required", "condition_inexact", "condition_false", "stale_fence", "storage_exhausted", "bad_json")
+SEALED = envelopes.PROBLEMS
 
 ROUTES = (
     Route(
@@ -206,6 +222,7 @@ ROUTES = (
         "state:read",
         "Read the stored bytes",
         scoped="name",
+        answers=(JSON, MEDIA_TYPE),
         headers=("if-none-match",),
         query=("revision", "view", "wait_seconds", "limit", "cursor"),
         problems=("revision_pruned",),
@@ -220,10 +237,10 @@ ROUTES = (
         headers=("if-match", "if-none-match", "fence"),
         receipt="optional",
         body="raw",
-        media=JSON,
+        media=(JSON, MEDIA_TYPE),
         body_bytes_max=limits.STATE_BYTES_MAX,
         gives=WrittenReply,
-        problems=WRITES,
+        problems=(*WRITES, *SEALED),
     ),
     Route(
         "DELETE",
@@ -261,4 +278,5 @@ ROUTES = (
         gives=BatchReply,
         problems=("stale_fence", "storage_exhausted", "bad_name", "condition_required"),
     ),
+    *envelopes.doors("state", plans.readable),
 )

@@ -41,9 +41,12 @@ where s.workspace = :workspace::text and s.name = any(:name::text[]) and s.name 
 -- rank: names by name
 -- One writer wins per expected revision, and every loser learns what the name holds now. A null
 -- `expected` creates, a null `body` deletes. What is not kept any more leaves in the same breath.
+-- `sealed` is the revision that an envelope is bound to; under a private prefix nothing else is stored.
 with i as (
-  select * from unnest(:name::text[], :expected::bigint[], :body::bytea[], :digest::bytea[])
-    with ordinality as i(name, expected, body, digest, n)
+  select * from unnest(:name::text[], :expected::bigint[], :body::bytea[], :digest::bytea[], :sealed::bigint[])
+    with ordinality as i(name, expected, body, digest, sealed, n)
+), private as materialized (
+  select p.name from steadhold.private_names(:workspace::text, 'state', :name::text[]) as p(name)
 ), settings as (
   select w.revision_floor, w.revisions_kept, h.incarnation << 32 as base, e.names_max, e.bytes_max,
     case when e.names_max is not null then (
@@ -60,7 +63,8 @@ with i as (
   where s.workspace = :workspace::text and s.name = any(:name::text[])
   order by s.name for no key update
 ), fit as (
-  select distinct on (i.name) i.n, i.name, i.body, i.digest, held.revision as was,
+  select distinct on (i.name) i.n, i.name, i.body, i.digest, i.sealed, held.revision as was,
+    i.body is not null and i.name in (select private.name from private) as private,
     coalesce(held.present, false) as stood,
     (i.body is not null)::int - coalesce(held.present, false)::int as more_names,
     coalesce(octet_length(i.body), 0) - coalesce(held.bytes, 0) as more_bytes
@@ -69,7 +73,10 @@ with i as (
              else held.present and held.revision = i.expected end
   order by i.name, i.n
 ), judged as (
-  select fit.*, case
+  select fit.*, greatest(coalesce(was, revision_floor), base) + 1 as next, case
+    when private and sealed is null then 'plaintext'
+    when private and sealed <> greatest(coalesce(was, revision_floor), base) + 1 then 'mismatch'
+    when sealed is not null and not private then 'open'
     when more_names > 0 and coalesce(names_used, 0) + more_names > names_max then 'names'
     when more_bytes > 0 and coalesce(bytes_used, 0) + more_bytes > bytes_max then 'bytes' end as full_of
   from fit cross join settings
@@ -122,7 +129,7 @@ select i.n, done.name is not null and j.n = i.n as won,
   coalesce(done.revision, held.revision) as revision, done.changed_at,
   case when done.name is null then coalesce(held.present, false) else j.body is not null end as present,
   coalesce(j.stood, false) as stood, j.full_of,
-  case j.full_of when 'names' then names_used when 'bytes' then bytes_used end as used,
+  case j.full_of when 'names' then names_used when 'bytes' then bytes_used when 'mismatch' then j.next end as used,
   case j.full_of when 'names' then names_max when 'bytes' then bytes_max end as most,
   names_max is not null or bytes_max is not null as metered,
   coalesce(j.more_names, 0), coalesce(j.more_bytes, 0)
@@ -130,6 +137,16 @@ from i cross join settings
 left join held on held.name = i.name
 left join judged j on j.name = i.name
 left join done on done.name = i.name
+
+-- name: readable
+-- rank: read
+-- The first names under a prefix that hold what is no envelope: no JSON begins as those do.
+select s.name from steadhold.state s
+join steadhold.state_revisions r
+  on r.workspace = :workspace::text and r.name = s.name and r.revision = s.revision
+where s.workspace = :workspace::text and s.present and substr(r.body, 1, 3) <> 'eyJ'
+  and (s.name = :prefix::text or (s.name >= :low::text and s.name < :high::text))
+order by s.name limit 10
 
 -- name: look
 -- rank: read by name

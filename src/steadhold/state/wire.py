@@ -43,10 +43,11 @@ class GetItem(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
 
 
 class PutItem(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, tag_field="op", tag="put"):
-    """One write of a batch, with exactly one condition; `value` is stored byte for byte."""
+    """One write of a batch, with exactly one condition; `value` is stored byte for byte, `sealed` is an envelope."""
 
     name: str
-    value: msgspec.Raw
+    value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    sealed: str | None = None
     if_match: int | None = None
     if_none_match: Literal["*"] | None = None
 
@@ -72,8 +73,10 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     revision: int | None = None
     code: str | None = None
     value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    sealed: str | None = None
     current_revision: int | None = None
     last_revision: int | None = None
+    next_revision: int | None = None
 
 
 class BatchReply(msgspec.Struct, kw_only=True, frozen=True):

@@ -1,0 +1,20 @@
+"""envelopes: sealed by the customer before upload, opened by the customer after; the server never imports this."""
+
+from __future__ import annotations
+
+from steadhold.envelopes.keyring import Key, Keyring, KeyringFault
+from steadhold.envelopes.profile import EnvelopeRefused, open_envelope, seal
+from steadhold.envelopes.rollback import HighWater, RolledBack
+from steadhold.kit.sealed import Bound
+
+__all__ = [
+    "Bound",
+    "EnvelopeRefused",
+    "HighWater",
+    "Key",
+    "Keyring",
+    "KeyringFault",
+    "RolledBack",
+    "open_envelope",
+    "seal",
+]

@@ -1,0 +1,111 @@
+"""What of a private envelope is readable: the header that a server checks before it stores, and nobody can trust.
+
+An envelope is a JWE in compact form (RFC 7516, section 7.1) of one profile: `alg` A256KW, `enc` A256GCM, `kid`, and
+`ctx` under `crit`, which says what the envelope is bound to. Nothing here knows a key.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from steadhold.kit import exact
+from steadhold.kit.limits import SEALED_BYTES_MAX
+from steadhold.kit.rules import Id
+
+MEDIA_TYPE: Final = "application/jose"
+OPENING: Final = b"eyJ"
+"""How every envelope begins, and no JSON does."""
+ALG: Final = "A256KW"
+ENC: Final = "A256GCM"
+
+_PART: Final = re.compile(rb"[A-Za-z0-9_-]*")
+_HEADER_CHARS_MAX: Final = 8_192
+_KEY_CHARS, _NONCE_CHARS, _TAG_CHARS = 54, 16, 22  # 40, 12 and 16 bytes
+
+Kind: TypeAlias = Literal["state", "context"]
+
+
+class Bound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an envelope is bound to: the place it lies in, and the `revision` that its writing made."""
+
+    workspace: str
+    kind: Kind
+    name: str
+    content_type: str
+    revision: Annotated[int, Meta(ge=1)]
+
+
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    alg: Literal["A256KW"]
+    enc: Literal["A256GCM"]
+    kid: Id
+    ctx: Bound
+    crit: tuple[Literal["ctx"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What the header of an envelope says: which key opens it, and what it claims to be bound to."""
+
+    kid: str
+    bound: Bound
+
+
+@dataclass(frozen=True, slots=True)
+class SealFault:
+    """Bytes that are no envelope of the profile. `why` is a sentence."""
+
+    why: str
+
+
+_HEADERS: Final = msgspec.json.Decoder(_Header)
+
+
+def seal_of(raw: bytes) -> Seal | SealFault:
+    """Read the header of an envelope and test the shape of all its parts; never its content."""
+    if len(raw) > SEALED_BYTES_MAX:
+        return SealFault(f"An envelope takes up to {SEALED_BYTES_MAX} bytes; these are {len(raw)}.")
+    parts = raw.split(b".", 5)
+    if len(parts) != 5:
+        return SealFault("An envelope is a JWE in compact form: five parts with dots between them.")
+    if why := _parts_fault(parts):
+        return SealFault(why)
+    said = _decoded(parts[0])
+    if fault := exact.check(said):
+        return SealFault(f"The header of an envelope is exact JSON: {fault.why}")
+    try:
+        header = _HEADERS.decode(said)
+    except msgspec.MsgspecError as wrong:
+        return SealFault(f"The header of an envelope has alg {ALG}, enc {ENC}, kid, ctx and crit alone: {wrong}.")
+    return Seal(header.kid, header.ctx)
+
+
+def _parts_fault(parts: list[bytes]) -> str | None:
+    if not all(_PART.fullmatch(part) and _canonical(part) for part in parts):
+        return "The parts of an envelope are base64url without padding, each in its one spelling."
+    if len(parts[0]) > _HEADER_CHARS_MAX:
+        return f"The header of an envelope takes up to {_HEADER_CHARS_MAX} characters."
+    if (len(parts[1]), len(parts[2]), len(parts[4])) != (_KEY_CHARS, _NONCE_CHARS, _TAG_CHARS):
+        return f"The key, nonce and tag of an envelope have the lengths of {ALG} and {ENC}."
+    return None
+
+
+def _canonical(part: bytes) -> bool:
+    """Whether the bits that its last character has to spare are zero, so that nothing else spells the same bytes."""
+    tail = part[len(part) // 4 * 4 :]
+    return not tail or (len(tail) > 1 and urlsafe_b64encode(_decoded(tail)).rstrip(b"=") == tail)
+
+
+def _decoded(part: bytes) -> bytes:
+    return urlsafe_b64decode(part + b"=" * (-len(part) % 4))
+
+
+def header_of(kid: str, bound: Bound) -> dict[str, Any]:
+    """The header of an envelope that is to be made."""
+    return {"alg": ALG, "enc": ENC, "kid": kid, "ctx": msgspec.to_builtins(bound), "crit": ["ctx"]}
