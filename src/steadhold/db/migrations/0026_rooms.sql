@@ -8,6 +8,8 @@ create or replace function steadhold.due() returns table (workspace text, duty t
   union all select * from steadhold.due_locks()
   union all select * from steadhold.due_jobs()
   union all select * from steadhold.due_approvals()
+  union all select * from steadhold.due_context()
+  union all select * from steadhold.due_effects()
   union all select * from steadhold.due_schedules()
   union all select * from steadhold.due_events()
   union all select * from steadhold.due_inboxes()
@@ -26,6 +28,7 @@ create or replace function steadhold.used(wanted text) returns table (what text,
   as $$
   select u.what, sum(u.amount)::bigint from (
     select * from steadhold.used_state(wanted)
+    union all select * from steadhold.used_context(wanted)
     union all select * from steadhold.used_jobs(wanted)
     union all select * from steadhold.used_webhooks(wanted)
   ) u group by u.what
