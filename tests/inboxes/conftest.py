@@ -7,9 +7,11 @@ from steadhold.db.pool import Pool
 from steadhold.inboxes import plans
 from steadhold.inboxes.items import Envelope, item
 from steadhold.inboxes.model import Retention, Start
+from steadhold.kit.seal import Sealing
 from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Single
 from tests.inboxes.house import House
+from tests.inboxes.street import Street
 
 EVERYTHING = Retention(None, None, None)
 
@@ -89,3 +91,12 @@ async def house(request, dsn, workspace):
         yield await House(player, workspace).enter()
         if isinstance(player, Lockstep):
             await player.close()
+
+
+@pytest.fixture
+async def street(house, clock):
+    street = Street(house.player, house.workspace).sealed_by(Sealing([b"k" * 32]))
+    street.clock = clock
+    await street.enter()
+    await street.make()
+    return street

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadhold.inboxes.schemes import SCHEMES, TOLERANCE_SECONDS, Challenged, Proven, Refused, secret_of, verify
+from steadhold.inboxes.schemes import SCHEMES, Challenged, Proven, Refused, secret_of, verify
+from steadhold.kit.limits import DOOR_DRIFT_SECONDS_MAX
 
 NOW = 1_614_265_330
 KEY = b"It's a Secret to Everybody"
@@ -94,7 +95,7 @@ def test_a_door_takes_what_its_secret_signed_and_nothing_else(scheme):
 
 
 @pytest.mark.parametrize("scheme", TIMED)
-@pytest.mark.parametrize("off", [-TOLERANCE_SECONDS - 1, TOLERANCE_SECONDS + 1])
+@pytest.mark.parametrize("off", [-DOOR_DRIFT_SECONDS_MAX - 1, DOOR_DRIFT_SECONDS_MAX + 1])
 def test_a_signed_time_is_tested(scheme, off):
     headers = signed(scheme)
     assert isinstance(verify(scheme, [KEY], headers, BODY, NOW + off), Refused)

@@ -29,6 +29,7 @@ ENCLOSED: Final = re.compile(r"'steadhold\.(\w+)'")
 OF_ALL: Final = {
     "house": "one row about the whole database",
     "key_places": "says which workspace a key belongs to, before any is known",
+    "door_places": "says which workspace an address belongs to, before any is known",
 }
 
 

@@ -133,6 +133,16 @@ class Keyring:
             headers=(("retry-after", str(math.ceil(seconds))),),
         )
 
+    def entitle(self, workspace: str, rate: int | None) -> None:
+        """Learn how many requests a second a workspace may send; None without end."""
+        if rate is None:
+            self._buckets.pop(workspace, None)
+            return
+        bucket = self._buckets.get(workspace)
+        if bucket is None or bucket.rate != rate:
+            bucket = Bucket(rate, rate, self._now())
+        _remember(self._buckets, workspace, bucket)
+
     async def known(self, workspace: str) -> bool:
         """Tell whether there is such a workspace."""
         if workspace not in self._known and not await self._player.play(plans.known.call(workspace)):
@@ -164,7 +174,7 @@ class Keyring:
             asked_at = self._now()
             found = await self._player.play(plans.find_key.call(HOUSE, key_id))
         if found is not None:
-            self._entitle(found)
+            self.entitle(found.workspace, found.requests_per_second_max)
         return Seen.of(found, asked_at)
 
     def _learnt(self, key_id: str, done: asyncio.Task[Seen]) -> None:
@@ -173,16 +183,6 @@ class Keyring:
             del self._looks[key_id]
             if not failed:
                 _remember(self._seen, key_id, done.result())
-
-    def _entitle(self, found: Found) -> None:
-        rate = found.requests_per_second_max
-        if rate is None:
-            self._buckets.pop(found.workspace, None)
-            return
-        bucket = self._buckets.get(found.workspace)
-        if bucket is None or bucket.rate != rate:
-            bucket = Bucket(rate, rate, self._now())
-        _remember(self._buckets, found.workspace, bucket)
 
 
 def _remember(cache: OrderedDict[str, V], name: str, value: V) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final, assert_never
 from steadhold.inboxes import plans, reading
 from steadhold.inboxes import refusing as no
 from steadhold.inboxes.consumer_doors import ROUTES as CONSUMERS
+from steadhold.inboxes.door_routes import door_routes
 from steadhold.inboxes.model import (
     KEPT_SECONDS,
     Appended,
@@ -36,6 +37,7 @@ from steadhold.inboxes.wire import (
 from steadhold.kit import limits
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.page import page
+from steadhold.kit.seal import UNSEALED, Sealing
 from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route, Wait
 from steadhold.web.problem import stop
@@ -248,7 +250,7 @@ def export(ask: Request) -> Ask[ReadOutcome]:
 CHANGES: Final = ("condition_required", "condition_inexact", "condition_false")
 POSITIONS: Final = ("epoch_required", "inbox_restored", "beyond_head")
 
-ROUTES: Final = (
+_OWN: Final = (
     Route("PUT", "/v1/inboxes/{inbox}", put, "inboxes:configure", "Make or change an inbox", scoped="inbox",
           headers=("if-match", "if-none-match"), receipt="optional", body="json", takes=InboxBody,
           gives=WrittenReply, problems=CHANGES),
@@ -270,7 +272,11 @@ ROUTES: Final = (
 )  # fmt: skip
 
 
-def routes(kept_seconds: float) -> tuple[Route, ...]:
-    """The doors of inboxes where keys are kept this long."""
+def routes(kept_seconds: float, sealing: Sealing = UNSEALED, base: str = "") -> tuple[Route, ...]:
+    """The doors of inboxes of a server that keeps keys this long, seals by these and is known outside as `base`."""
     told = partial(receipt, kept_seconds=kept_seconds)
-    return tuple(replace(route, handle=told) if route.handle is receipt else route for route in ROUTES)
+    own = [replace(route, handle=told) if route.handle is receipt else route for route in _OWN]
+    return (*own, *door_routes(sealing, base))
+
+
+ROUTES: Final = routes(float(KEPT_SECONDS))

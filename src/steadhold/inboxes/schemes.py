@@ -13,14 +13,14 @@ import hmac
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 import msgspec
 
-Scheme: TypeAlias = Literal["standard", "github", "stripe", "slack", "hmac"]
+from steadhold.kit import limits
+from steadhold.kit.plan import Refusal
 
-TOLERANCE_SECONDS: Final = 300
-"""How far a signed time may lie from the clock, either way."""
+Scheme: TypeAlias = Literal["standard", "github", "stripe", "slack", "hmac"]
 
 _DIGITS: Final = re.compile(r"[0-9]{1,12}")
 _HEX: Final = re.compile(r"[0-9a-f]{64}")
@@ -36,7 +36,7 @@ class Proven:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Refusal):
     """The signature is missing, malformed or another's, or its time is too far off (401 `signature_refused`)."""
 
     why: str
@@ -80,6 +80,15 @@ def secret_of(scheme: Scheme, text: str) -> bytes:
     return key
 
 
+def secret_fault(scheme: Scheme, text: str) -> str | None:
+    """Why a text cannot be a secret of a scheme, as a sentence; None where it can."""
+    try:
+        secret_of(scheme, text)
+    except ValueError as error:
+        return f"/secret: {error}."
+    return None
+
+
 def _standard(secrets: Sequence[bytes], headers: Headers, body: bytes, now: int) -> Verdict:
     id, stamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not id or "." in id:
@@ -104,7 +113,7 @@ def _stripe(secrets: Sequence[bytes], headers: Headers, body: bytes, now: int) -
     if late := _late(stamp, now):
         return late
     told = [_hex(text) for name, text in parts if name == "v1"]
-    return _proven(secrets, b"%b.%b" % (stamp.encode(), body), told, _member(body, "id"), int(stamp))
+    return _proven(secrets, b"%b.%b" % (stamp.encode(), body), told, member(body, "id"), int(stamp))
 
 
 def _slack(secrets: Sequence[bytes], headers: Headers, body: bytes, now: int) -> Verdict:
@@ -113,9 +122,9 @@ def _slack(secrets: Sequence[bytes], headers: Headers, body: bytes, now: int) ->
         return late
     version, _, digest = headers.get("x-slack-signature", "").partition("=")
     told = [_hex(digest)] if version == "v0" else []
-    proven = _proven(secrets, b"v0:%b:%b" % (stamp.encode(), body), told, _member(body, "event_id"), int(stamp))
-    if isinstance(proven, Proven) and _member(body, "type") == "url_verification":
-        return Challenged(_member(body, "challenge") or "")
+    proven = _proven(secrets, b"v0:%b:%b" % (stamp.encode(), body), told, member(body, "event_id"), int(stamp))
+    if isinstance(proven, Proven) and member(body, "type") == "url_verification":
+        return Challenged(member(body, "challenge") or "")
     return proven
 
 
@@ -131,7 +140,7 @@ _SCHEMES: Final[Mapping[Scheme, Callable[[Sequence[bytes], Headers, bytes, int],
     "slack": _slack,
     "hmac": _generic,
 }
-SCHEMES: Final = tuple(_SCHEMES)
+SCHEMES: Final[tuple[Scheme, ...]] = tuple(_SCHEMES)
 """The schemes there are."""
 
 
@@ -147,8 +156,8 @@ def _proven(
 def _late(stamp: str, now: int) -> Refused | None:
     if not _DIGITS.fullmatch(stamp):
         return Refused("the signed time is missing, or no number of seconds")
-    if abs(int(stamp) - now) > TOLERANCE_SECONDS:
-        return Refused(f"the signed time lies more than {TOLERANCE_SECONDS} seconds from the clock here")
+    if abs(int(stamp) - now) > limits.DOOR_DRIFT_SECONDS_MAX:
+        return Refused(f"the signed time lies more than {limits.DOOR_DRIFT_SECONDS_MAX} seconds from the clock here")
     return None
 
 
@@ -167,10 +176,12 @@ def _base64(text: str) -> bytes | None:
         return None
 
 
-def _member(body: bytes, name: str) -> str | None:
-    """A text member of a JSON object; None where there is none."""
+def member(body: bytes, path: str) -> str | None:
+    """A text member of a JSON object, or of one within it (`event.type`); None where there is none."""
     try:
-        found = msgspec.json.decode(body, type=dict[str, object]).get(name)
+        found: object = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+    for name in path.split("."):
+        found = cast("dict[str, object]", found).get(name) if isinstance(found, dict) else None
     return found if isinstance(found, str) and found else None

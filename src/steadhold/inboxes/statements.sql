@@ -256,6 +256,10 @@ with gaps as (
   delete from steadhold.inbox_gaps g where g.workspace = :workspace::text and g.inbox = :id::uuid
 ), epochs as (
   delete from steadhold.inbox_epochs e where e.workspace = :workspace::text and e.inbox = :id::uuid
+), doors as (
+  delete from steadhold.doors d where d.workspace = :workspace::text and d.inbox = :id::uuid returning d.id
+), places as (
+  delete from steadhold.door_places p where p.workspace = :workspace::text and p.door = any(array(select doors.id from doors))
 )
 delete from steadhold.inbox_sweeps s where s.workspace = :workspace::text and s.inbox = :id::uuid
 
@@ -388,3 +392,83 @@ update steadhold.inbox_consumers c set present = false, changed_at = steadhold.c
   revision = greatest(c.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 where c.workspace = :workspace::text and c.inbox = :id::uuid and c.name = :consumer::text
 returning c.revision
+
+-- name: find_door
+-- rank: read
+-- all workspaces: an address is all that is known of a request, and only it tells its workspace.
+select f.workspace, f.door::text, f.inbox, f.requests_per_second_max from steadhold.find_door(:hash::bytea) f
+
+-- name: enter
+-- rank: consumers by door
+-- What proves who comes in, held until commit: what was rotated out or deleted before proves nothing after. A secret's
+-- grace is tested once it is held. A door leads to the inbox that it was made for, and to none made after that.
+with locked as materialized (
+  select d.id, d.inbox, d.inbox_name, d.scheme, d.id_from, d.sealed, d.old_sealed, d.old_until
+  from steadhold.doors d
+  where d.workspace = :workspace::text and d.id = any(:door::uuid[])
+  order by d.id for key share
+)
+select i.n, l.inbox_name, l.inbox, l.scheme, l.id_from, l.sealed,
+  case when l.old_until > steadhold.clock() then l.old_sealed end, floor(extract(epoch from steadhold.clock()))::bigint
+from unnest(:door::uuid[]) with ordinality as i(door, n) join locked l on l.id = i.door
+
+-- name: count_doors
+-- rank: read
+select count(*) from steadhold.doors d where d.workspace = :workspace::text and d.inbox = :id::uuid
+
+-- name: make_door
+-- rank: consumers
+with place as (
+  insert into steadhold.door_places (hash, workspace, door) values (:hash::bytea, :workspace::text, :door::uuid)
+)
+insert into steadhold.doors
+  (workspace, id, inbox, inbox_name, revision, scheme, id_from, sealed, made_at, changed_at)
+select :workspace::text, :door::uuid, :id::uuid, :inbox::text,
+  greatest(
+    (select w.revision_floor from steadhold.workspaces w where w.workspace = :workspace::text),
+    (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+  :scheme::text, :id_from::text, :sealed::bytea, c.at, c.at
+from (select steadhold.clock() as at) c
+
+-- name: hold_door
+-- rank: consumers
+-- Takes a door away from whoever comes in meanwhile: they come before it, or after.
+select d.revision from steadhold.doors d
+where d.workspace = :workspace::text and d.id = :door::uuid and d.inbox_name = :inbox::text for update
+
+-- name: door
+-- rank: read
+-- A door as it is told: never its secrets, nor its address. One whose inbox is gone is none.
+select d.id::text, d.inbox_name, d.revision, d.scheme, d.id_from, d.made_at, d.changed_at,
+  case when d.old_until > steadhold.clock() then d.old_until end
+from steadhold.doors d
+where d.workspace = :workspace::text and d.id = :door::uuid and d.inbox = (
+  select b.id from steadhold.inboxes b where b.workspace = :workspace::text and b.name = :inbox::text and b.present)
+
+-- name: doors
+-- rank: read
+-- A page of the doors of an inbox, in the order in which they were made.
+select d.id::text, d.inbox_name, d.revision, d.scheme, d.id_from, d.made_at, d.changed_at,
+  case when d.old_until > steadhold.clock() then d.old_until end
+from steadhold.doors d
+where d.workspace = :workspace::text and d.id > :after::uuid and d.inbox = (
+  select b.id from steadhold.inboxes b where b.workspace = :workspace::text and b.name = :inbox::text and b.present)
+order by d.id limit :limit::bigint
+
+-- name: rotate_door
+-- rank: consumers
+-- The new secret is valid at once, the one before it for the grace; the one before that ends here.
+update steadhold.doors d set
+  revision = greatest(d.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+  sealed = :sealed::bytea, changed_at = steadhold.clock(),
+  old_sealed = case when :grace_seconds::float8 > 0 then d.sealed end,
+  old_until = case when :grace_seconds::float8 > 0
+    then steadhold.clock() + make_interval(secs => :grace_seconds::float8) end
+where d.workspace = :workspace::text and d.id = :door::uuid
+
+-- name: drop_door
+-- rank: consumers
+with gone as (
+  delete from steadhold.doors d where d.workspace = :workspace::text and d.id = :door::uuid
+)
+delete from steadhold.door_places p where p.workspace = :workspace::text and p.door = :door::uuid

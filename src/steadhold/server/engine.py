@@ -17,6 +17,7 @@ from steadhold.db.embedded import Embedded
 from steadhold.db.folder import default_data_dir
 from steadhold.db.migrate import migrate
 from steadhold.db.pool import Pool
+from steadhold.inboxes.door_keeper import TALLY, Doorkeeper
 from steadhold.kit.duty import Duty
 from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Single
@@ -28,10 +29,11 @@ from steadhold.server.receipts import receipted
 from steadhold.server.settings import Settings
 from steadhold.server.tallies import Tallies
 from steadhold.server.trouble import trouble
+from steadhold.web.above import Above
 from steadhold.web.ask import Route
 from steadhold.web.flights import Flights
 from steadhold.web.hub import Hub
-from steadhold.web.serve import Above, Doors
+from steadhold.web.serve import Doors
 from steadhold.webhooks.dispatch import Dispatcher
 
 log: Final = structlog.get_logger("steadhold.server")
@@ -115,6 +117,7 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
     above = Above(
         play=player.play,
         authenticate=keyring.principal,
+        admit=Doorkeeper(single, keyring.entitle).principal,
         permits=permits,
         reach=within,
         receipted=functools.partial(receipted, kept_seconds=settings.retention.receipts_seconds),
@@ -134,6 +137,7 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
     engine = Engine(dsn, pool, player, keyring, doors, hub, flights, health, tallies)
     tallies.gauges = functools.partial(_gauges, engine)
     tallies.player = getattr(player, "stats", {})
+    tallies.doors = TALLY
     return engine
 
 

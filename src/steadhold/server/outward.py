@@ -27,7 +27,10 @@ LOOKED_SECONDS: Final = 0.1
 def handed(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
     """What doors of rooms are given beside their windows. Raises ValueError where a setting cannot be read."""
     sealing, rules = seal.read_keys(settings.sealing_key), guard.read_rules(settings.webhooks_allow)
-    return {"webhooks": {"sealing": sealing, "rules": rules}}
+    return {
+        "inboxes": {"sealing": sealing, "base": settings.public_url.rstrip("/")},
+        "webhooks": {"sealing": sealing, "rules": rules},
+    }
 
 
 def acts(of: Dispatcher | None, matching: Act) -> Mapping[str, Act]:

@@ -1,6 +1,7 @@
 """From an address to a route: a dictionary for plain addresses, a tree of segments for the others.
 
-Segments are decoded one by one, so an encoded slash stays inside its segment and makes it no Id.
+Segments are decoded one by one, so an encoded slash stays inside its segment and makes it no Id. Where a segment stands
+for a key it may be anything: one that could be none is answered as any other that nobody has.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Router:
                 if kind == "path":
                     params[name] = _text(b"/".join(parts[at:]))
                     break
-                if not FITS[kind](text):
+                if not FITS[kind](text) and node.doors.capability is None:
                     return None
                 params[name] = text
         return (node.doors, params) if node.doors else None
