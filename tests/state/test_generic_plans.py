@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from steadhold.kit.limits import PATH_BYTES_MAX
+from steadhold.kit.paths import BEHIND_ALL
 from steadhold.play.single import opening
-from steadhold.state.plans import BEHIND_ALL, SQL
+from steadhold.state.plans import SQL
 from tests.operations.generic_plan import walks
 
 

@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 from steadhold.blobs.model import NoBytes, digest_of
-from steadhold.blobs.plans import pin, prune, put, read, unpin
+from steadhold.blobs.plans import adopt, drop, keep, part, pin, prune, put, read, unpin, unpin_each
 
-__all__ = ["NoBytes", "digest_of", "pin", "prune", "put", "read", "unpin"]
+__all__ = [
+    "NoBytes",
+    "adopt",
+    "digest_of",
+    "drop",
+    "keep",
+    "part",
+    "pin",
+    "prune",
+    "put",
+    "read",
+    "unpin",
+    "unpin_each",
+]

@@ -18,3 +18,8 @@ class NoBytes(Refusal):
 def digest_of(data: bytes) -> bytes:
     """Compute the SHA-256 by which bytes are known."""
     return hashlib.sha256(data).digest()
+
+
+def upload_key(upload: str) -> bytes:
+    """Compute what stands in for the digest of an upload that is not whole yet."""
+    return hashlib.sha256(b"upload:" + upload.encode()).digest()

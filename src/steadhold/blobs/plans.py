@@ -2,13 +2,18 @@
 
 A pin is a row (owner, digest) under a foreign key, and both sides lock the bytes: a prune and a pin cannot miss
 each other. Owners are named as their rooms name them, "job:<id>" or "context:<path>@<revision>".
+
+Bytes lie in chunks of `CONTEXT_CHUNK_BYTES`. An upload whose digest is not known yet keeps its chunks under its own
+id, where no digest finds them; it is adopted when it is whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from steadhold.blobs.model import NoBytes, digest_of
+from steadhold.blobs.model import NoBytes, digest_of, upload_key
+from steadhold.kit.limits import CONTEXT_CHUNK_BYTES
 from steadhold.kit.plan import Plan, each, operation, rows, single_operation
 from steadhold.kit.sql import load
 
@@ -20,11 +25,41 @@ def put(workspace: str, owner: str, bodies: Sequence[bytes]) -> Plan[list[bytes]
     digests = [digest_of(body) for body in bodies]
     left = dict(zip(digests, bodies, strict=True))
     while left:
-        yield from each(SQL.store, [{"workspace": workspace, "digest": d, "bytes": b} for d, b in left.items()])
+        firsts = [{"workspace": workspace, "digest": d, "bytes": b[:CONTEXT_CHUNK_BYTES]} for d, b in left.items()]
+        made = yield from each(SQL.store, firsts)
+        fresh = [digest for digest, hand in zip(list(left), made, strict=True) if hand]
+        yield from each(SQL.store_rest, [more for digest in fresh for more in _rest(workspace, digest, left[digest])])
         hands = yield from each(SQL.pin, [{"workspace": workspace, "digest": d, "owner": owner} for d in left])
         # what was pruned between the two statements has no hand: store it again
         left = {d: left[d] for d, hand in zip(list(left), hands, strict=True) if not hand}
     return digests
+
+
+def _rest(workspace: str, digest: bytes, body: bytes) -> Iterator[Mapping[str, Any]]:
+    for at in range(CONTEXT_CHUNK_BYTES, len(body), CONTEXT_CHUNK_BYTES):
+        piece = body[at : at + CONTEXT_CHUNK_BYTES]
+        yield {"workspace": workspace, "digest": digest, "chunk": at // CONTEXT_CHUNK_BYTES, "bytes": piece}
+
+
+def keep(workspace: str, upload: str, chunk: int, piece: bytes) -> Plan[None]:
+    """Keep a chunk of an upload, the first is 0: all but the last of them are `CONTEXT_CHUNK_BYTES` long."""
+    yield from rows(SQL.keep, workspace=workspace, upload=upload_key(upload), chunk=chunk, bytes=piece)
+
+
+def adopt(workspace: str, owner: str, upload: str, digest: bytes) -> Plan[None]:
+    """Make the chunks of an upload, of which none is missing, bytes of this digest, pinned for an owner."""
+    item = {"workspace": workspace, "digest": digest, "upload": upload_key(upload)}
+    pinned = False
+    while not pinned:
+        if (yield from rows(SQL.adopt, **item)):
+            yield from rows(SQL.adopt_rest, **item)
+        pinned = bool((yield from rows(SQL.pin, workspace=workspace, digest=digest, owner=owner)))
+    yield from drop(workspace, upload)
+
+
+def drop(workspace: str, upload: str) -> Plan[None]:
+    """Remove the chunks of an upload."""
+    yield from rows(SQL.drop, workspace=workspace, upload=upload_key(upload))
 
 
 def pin(workspace: str, owner: str, digests: Sequence[bytes]) -> Plan[NoBytes | None]:
@@ -43,7 +78,12 @@ def unpin(workspace: str, owner: str, digests: Sequence[bytes] | None = None) ->
     """Let go of an owner's bytes (None: of all); answers how many pins that were. What nobody pins is pruned."""
     if digests is None:
         digests = [digest for (digest,) in (yield from rows(SQL.pinned, workspace=workspace, owner=owner))]
-    items = [{"workspace": workspace, "digest": digest, "owner": owner} for digest in sorted(set(digests))]
+    return (yield from unpin_each(workspace, [(owner, digest) for digest in sorted(set(digests))]))
+
+
+def unpin_each(workspace: str, pins: Sequence[tuple[str, bytes]]) -> Plan[int]:
+    """Let go of pins, each of an owner and a digest; answers how many there were."""
+    items = [{"workspace": workspace, "digest": digest, "owner": owner} for owner, digest in pins]
     hands = yield from each(SQL.unpin, items)
     return sum(map(len, hands))
 
@@ -53,6 +93,14 @@ def read(workspace: str, digest: bytes) -> Plan[bytes | NoBytes]:
     """Read bytes by their digest."""
     parts = yield from rows(SQL.read, workspace=workspace, digest=digest)
     return b"".join(part for (part,) in parts) if parts else NoBytes(digest)
+
+
+@operation
+def part(workspace: str, digest: bytes, first: int, end: int) -> Plan[bytes | NoBytes]:
+    """Read bytes from `first` on, up to `end` at most (excluded) and as far as they lie in one chunk."""
+    wanted = {"digest": digest, "first": first, "last": end, "chunk_bytes": CONTEXT_CHUNK_BYTES}
+    found = yield from rows(SQL.part, workspace=workspace, **wanted)
+    return found[0][0] if found else NoBytes(digest)
 
 
 @single_operation

@@ -1,11 +1,65 @@
 -- name: store
 -- rank: blobs by digest
--- Stores bytes that are not there yet. Where they are just being pruned, this waits and stores them anew.
-insert into steadhold.blobs (workspace, digest, bytes)
-select distinct on (digest) :workspace::text, digest, bytes
-from unnest(:digest::bytea[], :bytes::bytea[]) with ordinality as i(digest, bytes, n)
-order by digest
+-- Stores the first chunk of bytes that are not there yet, and answers whose it stored: who stored the first stores
+-- the others. Where the bytes are just being pruned, this waits and stores them anew.
+with i as (
+  select distinct on (digest) digest, bytes, n
+  from unnest(:digest::bytea[], :bytes::bytea[]) with ordinality as i(digest, bytes, n)
+  order by digest, n
+), made as (
+  insert into steadhold.blobs (workspace, digest, bytes)
+  select :workspace::text, digest, bytes from i order by digest
+  on conflict (workspace, digest, chunk) do nothing
+  returning digest
+)
+select i.n, true from i join made using (digest)
+
+-- name: store_rest
+-- rank: blobs by digest, chunk
+insert into steadhold.blobs (workspace, digest, chunk, bytes)
+select :workspace::text, digest, chunk, bytes
+from unnest(:digest::bytea[], :chunk::int[], :bytes::bytea[]) with ordinality as i(digest, chunk, bytes, n)
+order by digest, chunk
+
+-- name: keep
+-- rank: blobs by upload, chunk
+-- Keeps a chunk of an upload. One that is sent again, because nobody knows whether it came, changes nothing.
+insert into steadhold.blobs (workspace, digest, chunk, bytes)
+select :workspace::text, upload, -1 - chunk, bytes
+from unnest(:upload::bytea[], :chunk::int[], :bytes::bytea[]) with ordinality as i(upload, chunk, bytes, n)
+order by upload, chunk
 on conflict (workspace, digest, chunk) do nothing
+
+-- name: adopt
+-- rank: blobs by digest
+-- Stores the first chunk of an upload that is whole under its digest, as `store` does, and answers whether it did.
+with i as (
+  select distinct on (digest) digest, upload, n
+  from unnest(:digest::bytea[], :upload::bytea[]) with ordinality as i(digest, upload, n)
+  order by digest, n
+), made as (
+  insert into steadhold.blobs (workspace, digest, bytes)
+  select :workspace::text, i.digest, b.bytes
+  from i join steadhold.blobs b
+    on b.workspace = :workspace::text and b.digest = any(:upload::bytea[]) and b.digest = i.upload and b.chunk = -1
+  order by i.digest
+  on conflict (workspace, digest, chunk) do nothing
+  returning digest
+)
+select i.n, true from i join made using (digest)
+
+-- name: adopt_rest
+-- rank: blobs by digest
+-- Only the key changes: bytes that lie apart from their row stay where they are.
+update steadhold.blobs b set digest = i.digest, chunk = -1 - b.chunk
+from unnest(:digest::bytea[], :upload::bytea[]) as i(digest, upload)
+where b.workspace = :workspace::text and b.digest = any(:upload::bytea[]) and b.digest = i.upload and b.chunk < -1
+
+-- name: drop
+-- rank: blobs by upload
+-- What is left of an upload that was adopted, or never will be.
+delete from steadhold.blobs b using unnest(:upload::bytea[]) as i(upload)
+where b.workspace = :workspace::text and b.digest = any(:upload::bytea[]) and b.digest = i.upload and b.chunk < 0
 
 -- name: pin
 -- rank: blobs by digest, owner
@@ -53,8 +107,23 @@ select p.digest from steadhold.pins p where p.workspace = :workspace::text and p
 -- rank: read by digest
 select i.n, b.bytes
 from unnest(:digest::bytea[]) with ordinality as i(digest, n)
-join steadhold.blobs b on b.workspace = :workspace::text and b.digest = any(:digest::bytea[]) and b.digest = i.digest
+join steadhold.blobs b
+  on b.workspace = :workspace::text and b.digest = any(:digest::bytea[]) and b.digest = i.digest and b.chunk >= 0
 order by i.n, b.chunk
+
+-- name: part
+-- rank: read by digest
+-- Some of the bytes, as far as they lie in one chunk. Bytes of an older version are one chunk, however many they are.
+select i.n, substring(b.bytes from (i.first - l.at + 1)::int for (least(i.last, l.at + l.size) - i.first)::int)
+from unnest(:digest::bytea[], :first::bigint[], :last::bigint[]) with ordinality as i(digest, first, last, n)
+cross join lateral (
+  select b.bytes, b.chunk from steadhold.blobs b
+  where b.workspace = :workspace::text and b.digest = i.digest
+    and b.chunk = any(array[0, (i.first / :chunk_bytes::bigint)::int])
+  offset 0
+) b
+cross join lateral (select b.chunk * :chunk_bytes::bigint as at, octet_length(b.bytes) as size) l
+where i.first between l.at and l.at + l.size - 1
 
 -- name: suspects
 -- rank: blobs

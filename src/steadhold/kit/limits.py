@@ -313,6 +313,9 @@ SCHEDULE_LATE_SECONDS_MAX: Final = 60
 MISSED_RUNS_MAX: Final = 100
 """``missed.max_runs`` of a schedule: missed instants that run once it is noticed."""
 
+SCHEDULE_EVENT_BYTES_MAX: Final = 48 * 1024
+"""``data`` of the event that a schedule sends; what is said of the run stands beside it."""
+
 SCHEDULE_SECONDS_MAX: Final = 366 * 86_400
 """``every_seconds``, ``missed.window_seconds`` and ``freshness_seconds`` of a schedule."""
 

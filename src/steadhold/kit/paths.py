@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from typing import Any, Final
 
 from steadhold.kit.limits import PATH_BYTES_MAX
 
+BEHIND_ALL: Final = "\U0010ffff" * (PATH_BYTES_MAX // 4 + 1)
+"""Behind every Path in the order of bytes: it is longer than one may be, of the last character there is."""
+
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*+(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*+)*")
+_DECEPTIVE = re.compile(r"[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
 
 
@@ -26,8 +32,11 @@ def path_fault(path: str) -> str | None:
 def context_path_fault(path: str) -> str | None:
     """Why ``path`` cannot name a file of context, as a sentence; None when it can.
 
-    Beyond the rules of every Path, no backslash: the name may be unpacked on another system.
+    Beyond the rules of every Path, no backslash, for the name may be unpacked on another system, and no character
+    that makes it look like another name: those that turn the direction of writing, and those without a width.
     """
+    if found := _DECEPTIVE.search(path):
+        return f"A context path holds no character that is not seen; this one holds U+{ord(found[0]):04X}."
     if "\\" in path:
         return "A context path holds no backslash; segments are parted by /."
     return path_fault(path)
@@ -62,6 +71,26 @@ def bounds(prefix: str) -> tuple[str, str]:
     index; the Path that equals the prefix lies outside and is asked for beside it.
     """
     return f"{prefix}/", f"{prefix}0"
+
+
+def narrowed(prefix: str, within: Sequence[str]) -> tuple[str, ...]:
+    """The prefixes that cover what is under `prefix` and under one of `within`; none where nothing is."""
+    if any(under(prefix, allowed) for allowed in within):
+        return (prefix,)
+    return tuple(sorted(allowed for allowed in within if under(allowed, prefix)))
+
+
+def spans(prefix: str, within: Sequence[str]) -> dict[str, Any] | None:
+    """What is under `prefix` and under one of `within`, as a list's statement is asked; None where nothing is.
+
+    `exact`, `low` and `high` are a Path and a byte range for each prefix, `first` and `last` bound them all.
+    """
+    wanted = narrowed(prefix, within)
+    if not wanted:
+        return None
+    lows, highs = zip(*[bounds(one) if one else ("", "") for one in wanted], strict=True)
+    last = BEHIND_ALL if "" in highs else max(highs)
+    return {"exact": list(wanted), "low": list(lows), "high": list(highs), "first": min(wanted), "last": last}
 
 
 def _unescaped(escape: re.Match[bytes]) -> bytes:

@@ -18,6 +18,7 @@ from steadhold.web.ask import Route
 _HOUSE: Final = resources.files(steadhold)
 
 WINDOWS: Final = {
+    "context": "tombstones_seconds",
     "events": "events_seconds",
     "inboxes": "inbox_keys_seconds",
     "jobs": "jobs_seconds",

@@ -1,0 +1,61 @@
+"""context: files of bytes with immutable revisions, inside bounded storage."""
+
+from __future__ import annotations
+
+from steadhold.context.model import (
+    Content,
+    Entry,
+    Missing,
+    Moved,
+    PathTaken,
+    Pruned,
+    Reference,
+    Revision,
+    RevisionConflict,
+    StaleFence,
+    StorageExhausted,
+    Stored,
+    Usage,
+    Written,
+    reference,
+    reference_fault,
+    refers_to_context,
+)
+from steadhold.context.plans import delete, move, put, require
+from steadhold.context.reading import get, get_revision, names, revisions, usage
+from steadhold.context.references import pin, put_reference, resolve, unpin
+from steadhold.context.writing import hold
+
+__all__ = [
+    "Content",
+    "Entry",
+    "Missing",
+    "Moved",
+    "PathTaken",
+    "Pruned",
+    "Reference",
+    "Revision",
+    "RevisionConflict",
+    "StaleFence",
+    "StorageExhausted",
+    "Stored",
+    "Usage",
+    "Written",
+    "delete",
+    "get",
+    "get_revision",
+    "hold",
+    "move",
+    "names",
+    "pin",
+    "put",
+    "put_reference",
+    "reference",
+    "reference_fault",
+    "refers_to_context",
+    "require",
+    "resolve",
+    "revisions",
+    "unpin",
+    "usage",
+]

@@ -1,0 +1,78 @@
+"""context: the verbs that read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steadhold.context.model import (
+    Content,
+    Entry,
+    Missing,
+    Path,
+    Pruned,
+    Revision,
+    Stored,
+    Usage,
+)
+from steadhold.context.writing import SQL
+from steadhold.kit.limits import CONTEXT_WHOLE_BYTES_MAX
+from steadhold.kit.paths import spans
+from steadhold.kit.plan import Plan, maybe, one, operation, rows
+
+
+@operation
+def get(workspace: str, path: Path) -> Plan[Stored | Missing]:
+    """Read what the path holds: `Stored`, or `Missing` with the last revision if it ever held something."""
+    now = yield from maybe(SQL.look, _now, workspace=workspace, path=path, whole=CONTEXT_WHOLE_BYTES_MAX)
+    return Missing(None) if now is None else now
+
+
+@operation
+def get_revision(workspace: str, path: Path, revision: int) -> Plan[Stored | Missing | Pruned]:
+    """Read one kept revision. `Missing` if there never was one or it is a deletion, `Pruned` if it is not kept."""
+    asked = {"path": path, "revision": revision, "whole": CONTEXT_WHOLE_BYTES_MAX}
+    (row,) = yield from rows(SQL.look_at, workspace=workspace, **asked)
+    current, kept, id, size, digest, content_type, written_at, body, oldest, floor = row
+    if kept:
+        found = content_of(size, digest, content_type, body)
+        return Missing(current) if found is None else Stored(id, revision, found, written_at)
+    ever = floor if current is None else current  # a path that was purged is only known by the workspace's floor
+    return Missing(current) if revision > (ever or 0) else Pruned(oldest)
+
+
+@operation
+def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[str] = ("",)) -> Plan[list[Entry]]:
+    """List files under a prefix of whole segments, in byte order, from behind `after`.
+
+    `within` are prefixes that narrow the list to the paths that are under one of them, too.
+    """
+    wanted = spans(prefix, within)
+    if wanted is None:
+        return []
+    found = yield from rows(SQL.names, workspace=workspace, after=after, limit=limit, **wanted)
+    return [Entry(*row) for row in found]
+
+
+@operation
+def revisions(workspace: str, path: Path, before: int, limit: int) -> Plan[list[Revision]]:
+    """List the kept revisions of the file at a path below `before`, newest first, wherever they were written."""
+    found = yield from rows(SQL.revisions, workspace=workspace, path=path, before=before, limit=limit)
+    return [Revision(*row) for row in found]
+
+
+@operation
+def usage(workspace: str) -> Plan[Usage]:
+    """Count what files use, and what of it may be used."""
+    return (yield from one(SQL.usage, Usage, workspace=workspace))
+
+
+def _now(revision: int, *row: Any) -> Stored | Missing:
+    present, id, size, digest, content_type, at, body = row
+    found = content_of(size, digest, content_type, body) if present else None
+    return Missing(revision) if found is None else Stored(id, revision, found, at)
+
+
+def content_of(size: int, digest: bytes, content_type: str, body: bytes | None) -> Content | None:
+    """The content of a row; a deletion has none."""
+    return Content(size, digest, content_type, body) if digest else None
