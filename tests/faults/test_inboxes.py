@@ -1,16 +1,9 @@
-"""Inboxes over kills: a server at each moment of an append, a consumer at any moment of its work."""
+"""Inboxes over kills of a server at each moment of an append, and over a restore. Consumers: test_inboxes_consumers."""
 
 from __future__ import annotations
 
-import random
-import sqlite3
-import subprocess
-import sys
-from contextlib import closing
-
 import pytest
 
-from steadhold.inboxes.applying import TABLES
 from steadhold.sdk import Client
 from steadhold.sdk.errors import InboxRestored
 from tests.faults.servers import LOST, Server, house, key, place, server  # noqa: F401 - fixtures
@@ -96,69 +89,3 @@ def test_after_a_restore_positions_are_refused_and_consumers_go_on(house, key, s
         again, new = box.append("t", 0, key="k0"), box.append("t", 3, key="k3")
         assert (again.duplicate, again.sequence, again.epoch) == (True, 1, now)
         assert (new.sequence, new.epoch, box.get().epoch) == (4, now, now)
-
-
-CONSUMER = """
-import sqlite3, sys
-from steadhold import Client
-from steadhold.inboxes import apply_once
-url, key, path = sys.argv[1:]
-shop = sqlite3.connect(path, timeout=30)
-with Client(url, key) as client:
-    for event in client.inboxes["a"].consumer("c"):
-        def add(order):
-            shop.execute("update total set events = events + 1, amount = amount + ?", [event.value])
-            return event.sequence
-        with shop:
-            applied = apply_once(shop, "c", event, add)
-        print(applied.order, flush=True)
-        event.ack()
-"""
-
-
-def test_a_consumer_that_is_killed_applies_each_event_once(second, key, client, tmp_path):  # noqa: F811
-    count, kills = 400, 12
-    lines = [b'{"key":"k%d","type":"t","data":%d}' % (n, n) for n in range(count)]
-    sent = client.post(
-        "/v1/inboxes/a/events", content=b"\n".join(lines), headers={"content-type": "application/x-ndjson"}
-    )
-    assert sent.status_code == 200
-    client.put("/v1/inboxes/a/consumers/c", content=b"{}", headers=CREATE).raise_for_status()
-    path, chance, told = tmp_path / "shop.db", random.Random(7), []
-    with closing(sqlite3.connect(path)) as shop:
-        shop.executescript(TABLES["sqlite"])
-        shop.executescript("create table total (events, amount); insert into total values (0, 0)")
-    for life in range(kills + 1):
-        done, orders = lived(second.url, key, path, None if life == kills else chance.randrange(1, count // kills))
-        told += orders
-        if done:
-            break
-    with closing(sqlite3.connect(path)) as shop:
-        assert shop.execute("select events, amount from total").fetchone() == (count, sum(range(count)))
-    assert client.get("/v1/inboxes/a/consumers/c").json()["position"] <= count
-    assert told.count("next") <= count
-
-
-def lived(url, key, path, until):  # noqa: F811
-    """Let a consumer work until it has told of so many events, or (None) of all that there are; then kill it."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", CONSUMER, url, key, str(path)], stdout=subprocess.PIPE, text=True
-    )  # fmt: skip
-    orders = []
-    try:
-        for line in process.stdout:
-            orders.append(line.strip())
-            if until is not None and len(orders) >= until:
-                break
-            if until is None and applied(path) == 400:
-                return True, orders
-    finally:
-        process.kill()
-        process.wait(30)
-        process.stdout.close()
-    return False, orders
-
-
-def applied(path):
-    with closing(sqlite3.connect(path, timeout=30)) as shop:
-        return shop.execute("select events from total").fetchone()[0]

@@ -103,6 +103,38 @@ def test_an_acknowledgement_and_retention_agree_on_one_gap(explore):
     assert {type(outcomes["ack"]) for outcomes in seen.outcomes} == {Acknowledged, GapNotAccepted}
 
 
+def test_retention_racing_a_reader_is_one_gap_to_it(explore, monkeypatch):
+    """A reader of three at a time, and retention that takes two at a time: each number comes once, or in one gap."""
+    monkeypatch.setattr(plans, "INBOX_PURGE_ITEMS_MAX", 2)
+
+    def setup(stage):
+        epoch = made(count=6)(stage)
+        stage.play(inboxes.put.call(stage.workspace, "a", Retention(None, 2, None), 1))
+        return epoch
+
+    def reads(scene):
+        events, gaps, after = [], [], 0
+        for _ in range(2):
+            found = yield from inboxes.read.plan(scene.workspace, "a", scene.facts, after, 3)
+            gaps += [(gap.from_sequence, gap.to_sequence) for gap in found.gaps]
+            events += [received.sequence for received in found.events]
+            after = found.next_after
+        return events, gaps
+
+    def sweeps(scene):
+        return [plans.sweep.call(scene.workspace, 1), lambda _: plans.sweep.call(scene.workspace, 1)]
+
+    def check(scene):
+        events, gaps = scene.outcomes["reader"]
+        told = [*events, *(n for first, last in gaps for n in range(first, last + 1))]
+        assert sorted(told) == [1, 2, 3, 4, 5, 6]
+        assert [(gap.from_sequence, gap.to_sequence) for gap in page(scene, 0).gaps] == [(1, 4)]
+
+    seen = explore(setup=setup, actors={"reader": reads, "retention": sweeps}, always=check)
+    ways = {tuple(outcomes["reader"][1]) for outcomes in seen.outcomes}
+    assert ways == {(), ((1, 2),), ((1, 4),), ((4, 4),)}
+
+
 def test_who_leases_is_not_passed_by(explore):
     """An acknowledgement without the fence comes before the lease, or not at all."""
 
