@@ -116,7 +116,18 @@ class Played:
         return call
 
 
-_ROOMS = {"state", "jobs", "operations", "keys", "workspaces", "entitlements", "audit", "approvals"}
+_ROOMS = {
+    "state",
+    "jobs",
+    "operations",
+    "keys",
+    "workspaces",
+    "entitlements",
+    "audit",
+    "approvals",
+    "effects",
+    "journals",
+}
 
 
 @pytest.fixture(params=["sync", "async"])

@@ -22,6 +22,7 @@ completed {'ok': True}
 deploy 1
 held again 2
 order.paid {'amount': 12} 1
+['planned', 'initiated', 'unknown', 'succeeded']
 coalesce 02:30
 manual waiting accepted
 2 ['order.placed', 'order.paid']

@@ -20,6 +20,7 @@ SECTIONS: Final = {
         "locks": ("steadhold.cli.locks:locks", "Who holds what, under which fence."),
         "lock": ("steadhold.cli.locks_run:lock", "Run a command while holding a lock."),
         "approvals": ("steadhold.cli.approvals:approvals", "People decide about an exact artifact."),
+        "effects": ("steadhold.cli.effects:effects", "What left the building, and whether somebody has to look."),
         "schedules": ("steadhold.cli.schedules:schedules", "Jobs at their times, also after an outage."),
         "commit": ("steadhold.cli.commits:commit", "Several changes, all or nothing."),
         "inbox": ("steadhold.cli.inboxes:inbox", "Events in one order, read from any position."),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic
 from steadhold.sdk.access import AuditRoom, EntitlementsRoom, KeysRoom, WorkspacesRoom
 from steadhold.sdk.approvals import ApprovalsRoom
 from steadhold.sdk.commits import CommitsRoom
+from steadhold.sdk.effects import EffectsRoom, JournalsRoom
 from steadhold.sdk.events import AggregatesRoom, EventsRoom, PublicationsRoom, SubscriptionsRoom
 from steadhold.sdk.grammar import Mode, Player
 from steadhold.sdk.inboxes import InboxesRoom
@@ -32,6 +33,8 @@ class Rooms(Player, Generic[Mode]):
         self.commits: CommitsRoom[Mode] = CommitsRoom(self)
         self.locks: LocksRoom[Mode] = LocksRoom(self)
         self.inboxes: InboxesRoom[Mode] = InboxesRoom(self)
+        self.effects: EffectsRoom[Mode] = EffectsRoom(self)
+        self.journals: JournalsRoom[Mode] = JournalsRoom(self)
         self.aggregates: AggregatesRoom[Mode] = AggregatesRoom(self)
         self.events: EventsRoom[Mode] = EventsRoom(self)
         self.subscriptions: SubscriptionsRoom[Mode] = SubscriptionsRoom(self)
