@@ -25,6 +25,7 @@ SECTIONS: Final = {
         "commit": ("steadhold.cli.commits:commit", "Several changes, all or nothing."),
         "inbox": ("steadhold.cli.inboxes:inbox", "Events in one order, read from any position."),
         "consumers": ("steadhold.cli.inboxes_consumers:consumers", "Who has come how far in an inbox."),
+        "doors": ("steadhold.cli.inboxes_doors:doors", "Where third parties' webhooks come into an inbox."),
         "events": ("steadhold.cli.events:events", "Changes and their events in one transaction."),
         "subscriptions": ("steadhold.cli.events:subscriptions", "Which events go where."),
         "publications": ("steadhold.cli.events:publications", "What is on its way, and what does not get on."),

@@ -12,6 +12,7 @@ from steadhold.kit.exact import JsonValue
 from steadhold.sdk.errors import BadAnswer
 from steadhold.sdk.grammar import Give, Mode, Player, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.inboxes_consuming import ConsumerRoom
+from steadhold.sdk.inboxes_doors import DoorsRoom
 from steadhold.sdk.inboxes_shapes import Appended, ConsumerState, Event, Gap, InboxState, Line, Made, New, Page
 from steadhold.sdk.words import UNSET, WAIT_SECONDS, Unset, at, change, if_match, members, pages, put_if, raw_json, read
 
@@ -41,6 +42,11 @@ class InboxRoom(Room[Mode]):
     def consumer(self, name: str, *, fence: int | None = None) -> ConsumerRoom[Mode]:
         """A consumer, whether there is one or not. `fence` is that of its lease, if it is held alone."""
         return ConsumerRoom(self.player, self.name, name, fence)
+
+    @property
+    def doors(self) -> DoorsRoom[Mode]:
+        """Its doors for third parties."""
+        return DoorsRoom(self.player, self.name)
 
     @verb
     def create(

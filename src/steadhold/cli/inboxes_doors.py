@@ -1,0 +1,94 @@
+"""`steadhold doors`: addresses at which third parties' signed webhooks come into an inbox."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from steadhold.cli.connect import asks, named
+from steadhold.cli.show import Out, printed
+
+if TYPE_CHECKING:
+    from steadhold.sdk.client import Client
+    from steadhold.sdk.inboxes_doors import Scheme
+
+SCHEMES: Final = ("standard", "github", "stripe", "slack", "hmac")
+COLUMNS: Final = ("door_id", "scheme", "id_from", "old_secret_until", "created_at")
+
+secret_file = click.option(
+    "--secret-file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path), metavar="FILE",
+    help="Holds the sender's secret; - reads it from the input. Without, one is made and shown.",
+)  # fmt: skip
+
+
+@click.group()
+def doors() -> None:
+    """Where third parties' webhooks come into an inbox: nothing but what they signed, once."""
+
+
+@doors.command()
+@click.argument("inbox")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@printed
+@asks
+def ls(client: Client, inbox: str, limit: int | None, out: Out) -> None:
+    """List the doors of INBOX."""
+    out.many(islice(client.inboxes[inbox].doors.list(), limit), COLUMNS)
+
+
+@doors.command()
+@click.argument("inbox")
+@click.argument("door_id")
+@printed
+@asks
+def show(client: Client, inbox: str, door_id: str, out: Out) -> None:
+    """Show a door of INBOX; never its secrets."""
+    out.one(client.inboxes[inbox].doors.get(door_id))
+
+
+@doors.command()
+@click.argument("inbox")
+@click.argument("scheme", type=click.Choice(SCHEMES))
+@secret_file
+@click.option("--id-from", metavar="WHERE", help="Where the id of an event is: header:NAME or body:MEMBER.")
+@named
+@printed
+@asks
+def create(client: Client, inbox: str, scheme: Scheme, secret_file: Path | None, out: Out, **said: Any) -> None:
+    """Make a door of INBOX for what a sender signs by SCHEME. Its address is shown this once."""
+    out.one(client.inboxes[inbox].doors.create(scheme, secret=_secret(secret_file), **said))
+
+
+@doors.command()
+@click.argument("inbox")
+@click.argument("door_id")
+@secret_file
+@click.option("--grace-seconds", type=click.FloatRange(min=0), default=86_400.0, show_default=True, metavar="N",
+              help="For so long the secret before it is valid too.")  # fmt: skip
+@named
+@printed
+@asks
+def rotate(client: Client, inbox: str, door_id: str, secret_file: Path | None, out: Out, **said: Any) -> None:
+    """Give a door another secret."""
+    out.one(client.inboxes[inbox].doors.rotate(door_id, secret=_secret(secret_file), **said))
+
+
+@doors.command()
+@click.argument("inbox")
+@click.argument("door_id")
+@click.option("--if-match", "if_revision", type=int, metavar="N", required=True, help="Only at this revision.")
+@named
+@asks
+def delete(client: Client, inbox: str, door_id: str, **said: Any) -> None:
+    """Close a door for ever."""
+    client.inboxes[inbox].doors.delete(door_id, **said)
+
+
+def _secret(file: Path | None) -> str | None:
+    if file is None:
+        return None
+    with click.open_file(str(file), encoding="utf-8") as reading:
+        return reading.read().strip("\r\n")
