@@ -77,6 +77,18 @@ def sends(megabytes):
     return answer
 
 
+def floods(head, piece):
+    """Begin an answer and never end it, as fast as the other side reads."""
+
+    async def answer(writer):
+        writer.write(head)
+        while True:
+            writer.write(piece * 100)
+            await writer.drain()
+
+    return answer
+
+
 @asynccontextmanager
 async def receiving(answer, host="127.0.0.1"):
     receiver = Receiver(answer)

@@ -3,79 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
-from contextlib import asynccontextmanager
 
-import asyncpg
 import pytest
 
-from steadhold.db.pool import Pool
 from steadhold.kit.ids import new_secret
 from steadhold.kit.seal import Sealing
-from steadhold.play.single import Single
 from steadhold.sdk.webhook import Webhook
-from steadhold.webhooks import guard, heading, plans, replaying, sign
-from steadhold.webhooks.dispatch import Dispatcher
-from steadhold.webhooks.model import Spec
-from tests.webhooks.house import BY, event, fan_out
+from steadhold.webhooks import plans, replaying
+from tests.webhooks.house import BY, event
 from tests.webhooks.receivers import never, receiving, says
+from tests.webhooks.site import SECRET, far, sending
 
 pytestmark = pytest.mark.database
-
-RULES = guard.read_rules(("http://127.0.0.0/8:*",))
-SECRET = sign.secret_text(bytes(range(32)))
-
-
-class Site:
-    """A workspace with endpoints, and dispatchers that send to them."""
-
-    def __init__(self, dsn, pool, workspace):
-        self.dsn, self.workspace, self.play = dsn, workspace, Single(pool).play
-        self.sealing, self.alarms = Sealing((new_secret(),)), []
-
-    async def endpoint(self, url, *, types=("*",), enabled=True, **spec):
-        id = str(uuid.uuid4())
-        sealed = self.sealing.seal(SECRET.encode(), heading.of_secret(self.workspace, id))
-        await self.play(plans.create.call(self.workspace, id, Spec(url, types, **spec), ((sealed, None),), by=BY))
-        if enabled:
-            await self.play(plans.enable.call(self.workspace, id, by=BY))
-        return id
-
-    async def happen(self, *happened):
-        await self.play(fan_out.call(self.workspace, happened))
-
-    async def due(self):
-        conn = await asyncpg.connect(self.dsn)
-        try:
-            found = await conn.fetch("select workspace, webhook::text from steadhold.due_deliveries()")
-        finally:
-            await conn.close()
-        return [(row["workspace"], row["webhook"]) for row in found if row["workspace"] == self.workspace]
-
-    def dispatcher(self, **more):
-        def alarm(error, facts):
-            self.alarms.append(error)
-
-        return Dispatcher(self.play, self.due, self.sealing, RULES, str(uuid.uuid4()), alarm, **more)
-
-    async def delivery(self, id):
-        return await self.play(replaying.delivery.call(self.workspace, id))
-
-
-@pytest.fixture
-async def site(dsn, workspace):
-    async with Pool(dsn, size=6) as pool:
-        made = Site(dsn, pool, workspace)
-        yield made
-        assert made.alarms == []
-
-
-@asynccontextmanager
-async def sending(dispatcher):
-    try:
-        yield dispatcher
-    finally:
-        await dispatcher.close()
 
 
 async def test_what_is_due_is_sent_and_settled(site):
@@ -158,12 +97,6 @@ async def test_what_is_disabled_between_the_attempts_row_and_the_connection_is_n
     found = await site.play(replaying.deliveries.call(site.workspace, webhook, None, far(), 10))
     assert [(d.state, d.attempts, d.tries) for d in found] == [("pending", 1, 0)]
     assert await site.play(replaying.skip.call(site.workspace, 10)) == 1
-
-
-def far():
-    from datetime import UTC, datetime
-
-    return datetime(9999, 1, 1, tzinfo=UTC), str(uuid.UUID(int=0))
 
 
 async def test_a_rate_is_kept(site):

@@ -235,3 +235,58 @@ async def test_an_attempt_that_waited_to_begin_does_not_outlive_its_time():
         past = asyncio.get_running_loop().time() - 1.0
         result = await sender.send(sending(), {}, yes, past)
     assert (result.state, receiver.connections) == ("refused", 0)
+
+
+async def test_a_receiver_that_talks_on_is_not_heard():
+    """What comes once an answer is over would be read for nobody: without end, or as the answer to the next attempt."""
+    over, ended, talked = asyncio.Event(), asyncio.Event(), []
+
+    async def talks_on(writer):
+        await says(200)(writer)
+        await writer.drain()
+        await over.wait()
+        try:
+            for _ in range(1_000):
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" * 1_000)
+                await writer.drain()
+                talked.append(1)
+        finally:
+            ended.set()
+
+    one = sending()
+    fields = heading.headers(one, [sign.read_secret(SECRET)], {})
+    async with receiving(talks_on) as receiver, Sender(receiver.url, LOOPBACK, 4) as sender:
+        assert (await sender.send(one, fields, yes)).state == "delivered"
+        over.set()
+        await asyncio.wait_for(ended.wait(), 30)
+        assert len(talked) < 1_000
+
+
+async def test_a_url_is_dialled_as_it_was_written():
+    came = []
+
+    async def keeps(reader, writer):
+        came.append(await reader.readline())
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(keeps, "127.0.0.1", 0)
+    target = "/a%2Fb/%41/../c?x=%41%2B+b&y=a;b&z"
+    async with server:
+        result = await attempt(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{target}")
+    assert (result.state, came) == ("delivered", [f"POST {target} HTTP/1.1\r\n".encode()])
+
+
+@pytest.mark.parametrize(
+    "said", [b"secret nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nsecret \x00: 1\r\n\r\n", b"HTTP/1.1 102 secret\r\n\r\n"]
+)
+async def test_what_is_no_answer_is_not_told_as_a_reason(said):
+    async def answer(writer):
+        writer.write(said)
+        await writer.drain()
+        writer.close()
+
+    async with receiving(answer) as receiver:
+        result = await attempt(receiver.url)
+    assert result.state == "unknown"
+    assert "secret" not in result.why

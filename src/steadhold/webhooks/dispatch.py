@@ -16,9 +16,10 @@ from steadhold.kit import failpoints
 from steadhold.kit.plan import Call
 from steadhold.kit.seal import Sealing, Unsealable
 from steadhold.webhooks import delivering, heading
+from steadhold.webhooks.connecting import Resolve, resolve
 from steadhold.webhooks.guard import Allowed
 from steadhold.webhooks.model import ATTEMPT_SECONDS, LANE_SECONDS, Batch, Result, Sending
-from steadhold.webhooks.send import Resolve, Sender, resolve
+from steadhold.webhooks.send import Sender
 
 SENDS_MAX: Final = 512
 """Attempts that one process makes at once."""

@@ -67,12 +67,6 @@ class Spec:
     header_names: tuple[str, ...] = ()
     retry_seconds: tuple[float, ...] = health.RETRY_SECONDS
 
-    @property
-    def origin(self) -> str:
-        """Scheme, host and port of the URL: what may be told of it where its path and query may be secret."""
-        scheme, _, rest = self.url.partition("://")
-        return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
-
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:

@@ -51,7 +51,9 @@ def create(
 
 def _told_of(spec: Spec) -> dict[str, Any]:
     """What an event tells of an endpoint: where it is, but not what stands behind the host, which may be a secret."""
-    return {"origin": spec.origin, "types": list(spec.types)}
+    scheme, _, rest = spec.url.partition("://")
+    host = rest.partition("/")[0].partition("?")[0]
+    return {"origin": f"{scheme}://{host}", "types": list(spec.types)}
 
 
 def _columns(spec: Spec) -> dict[str, Any]:
