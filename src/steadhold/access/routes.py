@@ -196,6 +196,15 @@ def _refused(ask: Request, outcome: Refused) -> Problem:
     assert_never(outcome)
 
 
+def whoami(ask: Request) -> Answer:
+    """Who the key is that asks."""
+    who = ask.who
+    told = wire.WhoReply(
+        workspace=ask.workspace or None, subject=who.subject, key_id=who.key_id, kind=who.kind, scopes=who.scopes
+    )
+    return reply.json(told)
+
+
 MAKES: Final = ("exceeds_maker", "bad_scope")
 
 ROUTES: tuple[Route, ...] = (
@@ -212,6 +221,7 @@ ROUTES: tuple[Route, ...] = (
         "POST", "/v1/keys", make_key, "keys:create", "Make a key",
         receipt="required", body="json", takes=wire.KeyBody, gives=wire.SecretReply, status=201, problems=MAKES,
     ),
+    Route("GET", "/v1/whoami", whoami, "", "Say who the key is", gives=wire.WhoReply),
     Route("GET", "/v1/keys", keys, "keys:read", "List keys", query=("limit", "cursor"), gives=wire.KeyItem),
     Route(
         "GET", "/v1/keys/{key_id}", key, "keys:read", "Read what is known of a key",

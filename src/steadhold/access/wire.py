@@ -36,6 +36,16 @@ class RotateBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_field
     grace_seconds: Annotated[float, Meta(ge=0, le=limits.ROTATION_GRACE_SECONDS_MAX)] = 0.0
 
 
+class WhoReply(msgspec.Struct, kw_only=True, frozen=True):
+    """Who asks, where, and what the key is good for."""
+
+    workspace: str | None
+    subject: str
+    key_id: str
+    kind: Literal["service", "person", "operator"]
+    scopes: tuple[str, ...]
+
+
 class KeyItem(msgspec.Struct, kw_only=True, frozen=True):
     """What is known of a key: all but its secret."""
 

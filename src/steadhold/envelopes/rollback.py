@@ -6,7 +6,6 @@ import os
 import secrets
 import threading
 from pathlib import Path
-from typing import TextIO
 
 import msgspec
 
@@ -14,10 +13,10 @@ import msgspec
 class RolledBack(Exception):
     """A name has a lower revision than one that was seen before: an older store was put back, or somebody lies."""
 
-    def __init__(self, name: str, seen: int, revision: int | None) -> None:
-        now = "nothing" if revision is None else f"revision {revision}"
+    def __init__(self, name: str, seen: int, revision: int) -> None:
         super().__init__(
-            f"{name!r} holds {now}, but revision {seen} was seen before. If a backup was put back, forget what was seen."
+            f"{name!r} is at revision {revision}, but revision {seen} was seen before. "
+            "If you have put a backup back, remove the file of what was seen."
         )
         self.name, self.seen, self.revision = name, seen, revision
 
@@ -32,7 +31,6 @@ class HighWater:
     def __init__(self, path: str | Path) -> None:
         self._path, self._lock = Path(path), threading.Lock()
         self._seen: dict[str, int] = {}
-        self._file: TextIO | None = None
         for line in self._lines():
             place, revision = msgspec.json.decode(line, type=tuple[str, int])
             self._seen[place] = max(revision, self._seen.get(place, 0))
@@ -55,8 +53,8 @@ class HighWater:
             os.fsync(file.fileno())
         beside.replace(self._path)
 
-    def saw(self, workspace: str, kind: str, name: str, revision: int | None) -> None:
-        """Take a revision into account, on disk before it is answered; None: the name holds nothing.
+    def saw(self, workspace: str, kind: str, name: str, revision: int) -> None:
+        """Take a revision into account, on disk before it is answered.
 
         Raises:
             RolledBack: it is lower than one that was seen.
@@ -64,22 +62,14 @@ class HighWater:
         place = f"{workspace}\n{kind}\n{name}"
         with self._lock:
             seen = self._seen.get(place, 0)
-            if (revision or 0) < seen:
+            if revision < seen:
                 raise RolledBack(name, seen, revision)
-            if revision is not None and revision > seen:
+            if revision > seen:
                 self._write(place, revision)
                 self._seen[place] = revision
 
     def _write(self, place: str, revision: int) -> None:
-        if self._file is None:
-            self._file = os.fdopen(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a")
-        self._file.write(msgspec.json.encode((place, revision)).decode() + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+        with os.fdopen(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+            file.write(msgspec.json.encode((place, revision)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())

@@ -67,13 +67,13 @@ def revision_of(workspace: str, kind: Kind, name: str, body: bytes | None) -> in
     return said.bound.revision if there else ELSEWHERE
 
 
-def refusal(why: str, next_revision: int | None) -> SealRefusal | None:
+def refusal(why: str, next_revision: int) -> SealRefusal | None:
     """What a statement says that judged a write: `plaintext`, `mismatch` or `open`."""
     match why:
         case "plaintext":
             return PlaintextRefused()
         case "mismatch":
-            return EnvelopeMismatch(next_revision or 0)
+            return EnvelopeMismatch(next_revision)
         case "open":
             return NotPrivate()
         case _:

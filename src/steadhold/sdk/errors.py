@@ -155,6 +155,28 @@ class NotEntitled(Problem, codes=("not_entitled",)):
     """The workspace may not do this."""
 
 
+class PlaintextPresent(Problem, codes=("plaintext_present",)):
+    """What can be read lies under a prefix that was to be private."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The first names that stand in the way."""
+        return tuple(self.extras.get("names", ()))
+
+
+class PlaintextRefused(Problem, codes=("plaintext_refused", "not_private")):
+    """Under a private prefix lie envelopes alone, and nowhere else do they."""
+
+
+class EnvelopeMismatch(Problem, codes=("envelope_mismatch",)):
+    """The envelope is bound to another place or revision than the write would make."""
+
+    @property
+    def next_revision(self) -> int | None:
+        """The revision that the write would make."""
+        return self._whole("next_revision")
+
+
 class StorageExhausted(Problem, codes=("storage_exhausted",)):
     """The workspace's names or bytes are used up."""
 

@@ -14,12 +14,15 @@ from steadhold.sdk.inboxes import InboxesRoom
 from steadhold.sdk.jobs import JobsRoom
 from steadhold.sdk.locks import LocksRoom
 from steadhold.sdk.operations import OperationsRoom
+from steadhold.sdk.prefixes import PrefixesRoom
 from steadhold.sdk.schedules import SchedulesRoom
 from steadhold.sdk.state import StateRoom
 from steadhold.sdk.webhooks import WebhooksRoom
 
 if TYPE_CHECKING:
+    from steadhold.envelopes import HighWater, Keyring
     from steadhold.sdk.commits_noted import Commit
+    from steadhold.sdk.private import Private
 
 
 class Rooms(Player, Generic[Mode]):
@@ -27,14 +30,15 @@ class Rooms(Player, Generic[Mode]):
 
     def __init__(self) -> None:
         self.state: StateRoom[Mode] = StateRoom(self)
+        self.prefixes: PrefixesRoom[Mode] = PrefixesRoom(self)
         self.jobs: JobsRoom[Mode] = JobsRoom(self)
         self.approvals: ApprovalsRoom[Mode] = ApprovalsRoom(self)
+        self.effects: EffectsRoom[Mode] = EffectsRoom(self)
+        self.journals: JournalsRoom[Mode] = JournalsRoom(self)
         self.schedules: SchedulesRoom[Mode] = SchedulesRoom(self)
         self.commits: CommitsRoom[Mode] = CommitsRoom(self)
         self.locks: LocksRoom[Mode] = LocksRoom(self)
         self.inboxes: InboxesRoom[Mode] = InboxesRoom(self)
-        self.effects: EffectsRoom[Mode] = EffectsRoom(self)
-        self.journals: JournalsRoom[Mode] = JournalsRoom(self)
         self.aggregates: AggregatesRoom[Mode] = AggregatesRoom(self)
         self.events: EventsRoom[Mode] = EventsRoom(self)
         self.subscriptions: SubscriptionsRoom[Mode] = SubscriptionsRoom(self)
@@ -45,6 +49,15 @@ class Rooms(Player, Generic[Mode]):
         self.workspaces: WorkspacesRoom[Mode] = WorkspacesRoom(self)
         self.entitlements: EntitlementsRoom[Mode] = EntitlementsRoom(self)
         self.audit: AuditRoom[Mode] = AuditRoom(self)
+
+    def private(self, keyring: Keyring, *, high_water: HighWater | None = None) -> Private[Mode]:
+        """The rooms whose contents are sealed before they are sent, and opened when they come.
+
+        `high_water` keeps what was seen, and finds out who shows something older. Needs `steadhold[crypto]`.
+        """
+        from steadhold.sdk.private import Private
+
+        return Private(self, keyring, high_water)
 
     def commit(self, *, operation_id: str | None = None) -> Commit[Mode]:
         """Change several things together, all or nothing, in a `with` (or `async with`) block that notes them."""

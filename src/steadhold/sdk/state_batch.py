@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from steadhold.kit.sealed import OPENING
 from steadhold.sdk.words import NOTHING, UNSET, raw_json, said_value
 
 
@@ -35,7 +36,10 @@ Item: TypeAlias = Get | Put | Delete
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What one item of a batch came to: `status` and `code` are what its own verb would have been answered."""
+    """What one item of a batch came to: `status` and `code` are what its own verb would have been answered.
+
+    `sealed` is an envelope that a reading found.
+    """
 
     name: str
     status: int
@@ -44,6 +48,8 @@ class Outcome(msgspec.Struct, frozen=True):
     raw: msgspec.Raw = msgspec.field(name="value", default=NOTHING)
     current_revision: int | None = None
     last_revision: int | None = None
+    next_revision: int | None = None
+    sealed: str | None = None
 
     @property
     def value(self) -> Any:
@@ -60,4 +66,6 @@ def wire(item: Item) -> dict[str, Any]:
             return {"op": "delete", "name": name, "if_match": if_revision}
         case Put(name, value, if_revision, raw):
             condition = {"if_none_match": "*"} if if_revision is None else {"if_match": if_revision}
-            return {"op": "put", "name": name, "value": msgspec.Raw(raw_json(value, raw)), **condition}
+            said = raw_json(value, raw)
+            held = {"sealed": said.decode()} if said.startswith(OPENING) else {"value": msgspec.Raw(said)}
+            return {"op": "put", "name": name, **held, **condition}

@@ -203,7 +203,7 @@ def _write(workspace: str, puts: Sequence[Put]) -> Plan[list[WriteOutcome]]:
 def _settled(put: Put, answer: _Answer) -> WriteOutcome | None:
     if answer.won and answer.revision is not None:
         return Written(answer.revision, answer.changed_at, created=not answer.stood)
-    if answer.full_of and (refused := private.refusal(answer.full_of, answer.used)):
+    if answer.full_of and (refused := private.refusal(answer.full_of, int(answer.used or 0))):
         return refused
     if answer.full_of:
         return StorageExhausted(answer.full_of, answer.used or 0, answer.most or 0)

@@ -1,0 +1,150 @@
+"""Under a private prefix a name holds envelopes alone, each bound to its place and to the revision it is stored as."""
+
+from __future__ import annotations
+
+import pytest
+
+from steadhold import private, state
+from steadhold.envelopes import Bound, Keyring, open_envelope, seal
+from steadhold.kit.outcome import Missing, RevisionConflict
+from steadhold.private import EnvelopeMismatch, NotPrivate, PlaintextPresent, PlaintextRefused
+from steadhold.state import StorageExhausted, Written, plans
+
+KEYS = Keyring.generate()
+
+
+def bound(workspace, name, revision, kind="state", content_type="application/json"):
+    return Bound(workspace=workspace, kind=kind, name=name, content_type=content_type, revision=revision)
+
+
+def sealed(workspace, name, revision, data=b"1", **kw):
+    return seal(KEYS, bound(workspace, name, revision, **kw), data)
+
+
+@pytest.fixture
+def make(conn, workspace):
+    def made(prefix="secret", kind="state"):
+        return private.make(conn, workspace, kind, prefix, plans.readable)
+
+    return made
+
+
+def put(conn, workspace, name, body, expected=None):
+    return state.put(conn, workspace, name, body, expected)
+
+
+def test_a_private_prefix_takes_envelopes_alone(conn, workspace, make):
+    assert make().made
+    assert put(conn, workspace, "secret/a", b"1") == PlaintextRefused()
+    assert put(conn, workspace, "secret", b"1") == PlaintextRefused()
+    assert isinstance(put(conn, workspace, "secrets", b"1"), Written)
+    envelope = sealed(workspace, "secret/a", 1)
+    assert put(conn, workspace, "secret/a", envelope).revision == 1
+    found = state.get(conn, workspace, "secret/a")
+    assert open_envelope(KEYS, bound(workspace, "secret/a", 1), found.body) == b"1"
+
+
+def test_an_envelope_is_stored_under_its_own_revision_alone(conn, workspace, make):
+    make()
+    put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1))
+    assert put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1), 1) == EnvelopeMismatch(2)
+    assert put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 3), 1) == EnvelopeMismatch(2)
+    assert put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 2), 1).revision == 2
+    assert put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 3), 1) == RevisionConflict(2)
+
+
+def test_a_tombstone_is_written_over_by_its_next_revision(conn, workspace, make):
+    """A create over a tombstone stores nothing that its reader must refuse."""
+    make()
+    put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1))
+    assert state.delete(conn, workspace, "secret/a", 1).revision == 2
+    assert put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1)) == EnvelopeMismatch(3)
+    assert put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 3)).revision == 3
+
+
+def test_a_floor_that_was_raised_is_the_next_revision(conn, workspace, make):
+    make()
+    conn.execute("reset role")
+    conn.execute("update steadhold.house set incarnation = 7")
+    conn.execute("set role steadhold_app")
+    told = put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1))
+    assert told == EnvelopeMismatch((7 << 32) + 1)
+    written = put(conn, workspace, "secret/a", sealed(workspace, "secret/a", told.next_revision))
+    assert written.revision == told.next_revision
+
+
+@pytest.mark.parametrize("wrong", ["workspace", "name", "kind"])
+def test_an_envelope_of_another_place_is_refused(conn, workspace, make, wrong):
+    make()
+    place = {"workspace": workspace, "name": "secret/a", "kind": "state"} | {
+        wrong: {"workspace": "other", "name": "secret/b", "kind": "context"}[wrong]
+    }
+    envelope = sealed(place["workspace"], place["name"], 1, kind=place["kind"])
+    assert put(conn, workspace, "secret/a", envelope) == EnvelopeMismatch(1)
+
+
+def test_an_envelope_lies_nowhere_else(conn, workspace, make):
+    make()
+    assert put(conn, workspace, "open/a", sealed(workspace, "open/a", 1)) == NotPrivate()
+
+
+def test_one_kind_s_prefixes_are_not_the_other_s(conn, workspace, make):
+    make(kind="context")
+    assert isinstance(put(conn, workspace, "secret/a", b"1"), Written)
+
+
+def test_plaintext_stands_in_the_way(conn, workspace, make):
+    for name in ("secret", "secret/a", "secrets", "secret/gone"):
+        put(conn, workspace, name, b"1")
+    state.delete(conn, workspace, "secret/gone", 1)
+    assert make() == PlaintextPresent(("secret", "secret/a"))
+    state.delete(conn, workspace, "secret", 1)
+    state.delete(conn, workspace, "secret/a", 1)
+    assert make().made
+    again = make()
+    assert (again.made, again.revision) == (False, private.get(conn, workspace, "state", "secret").revision)
+
+
+def test_a_prefix_that_is_lifted_takes_anything_and_keeps_what_is_sealed(conn, workspace, make):
+    first = make()
+    put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1))
+    assert private.lift(conn, workspace, "state", "secret", first.revision + 1) == RevisionConflict(first.revision)
+    assert private.lift(conn, workspace, "state", "secret", first.revision) == first.__class__(
+        first.prefix, first.revision, first.made_at
+    )
+    assert private.lift(conn, workspace, "state", "secret", first.revision) == Missing()
+    plain = put(conn, workspace, "secret/b", b"1")
+    assert state.get(conn, workspace, "secret/a").body.startswith(b"eyJ")
+    state.delete(conn, workspace, "secret/b", plain.revision)
+    assert make().revision > first.revision
+
+
+def test_prefixes_are_listed_in_the_order_of_their_bytes(conn, workspace, make):
+    for prefix in ("b", "a/c", "a"):
+        make(prefix)
+    assert [one.prefix for one in private.prefixes(conn, workspace, "state", "", 2)] == ["a", "a/c"]
+    assert [one.prefix for one in private.prefixes(conn, workspace, "state", "a/c", 2)] == ["b"]
+
+
+def test_a_batch_is_judged_item_by_item(conn, workspace, make):
+    make()
+    came = state.batch(
+        conn, workspace,
+        [
+            state.Put("secret/a", b"1", None),
+            state.Put("secret/b", sealed(workspace, "secret/b", 1), None),
+            state.Put("secret/c", sealed(workspace, "secret/c", 9), None),
+            state.Put("open", b"1", None),
+        ],
+    )  # fmt: skip
+    assert [type(one).__name__ for one in came] == ["PlaintextRefused", "Written", "EnvelopeMismatch", "Written"]
+
+
+def test_a_full_workspace_says_so_of_envelopes_too(conn, workspace, make, database):
+    make()
+    conn.execute(
+        "insert into steadhold.entitlements (workspace, revision, changed_at, bytes_max)"
+        " values (%s, 1, steadhold.clock(), 20) on conflict (workspace) do update set bytes_max = 20",
+        (workspace,),
+    )
+    assert isinstance(put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1)), StorageExhausted)
