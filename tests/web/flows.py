@@ -161,8 +161,9 @@ class Reader:
         if body is None:
             self.send(b"", last=True)
         fields = {"authorization": "Bearer anna", **headers}
+        path, _, query = path.partition("?")
         scope = {
-            "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"",
+            "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": query.encode(),
             "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()],
         }  # fmt: skip
         self.task = asyncio.ensure_future(app(scope, self._receive, self._send))

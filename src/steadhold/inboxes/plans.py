@@ -109,14 +109,20 @@ def receipt(
 
 @operation
 def read(
-    workspace: str, inbox: str, epoch: str | None = None, after: int | None = None, limit: int = 100
+    workspace: str,
+    inbox: str,
+    epoch: str | None = None,
+    after: int | None = None,
+    limit: int = 100,
+    bytes_max: int = INBOX_PAGE_BYTES_MAX,
 ) -> Plan[ReadOutcome]:
     """Read what follows a position, without moving anything. None: from the first event that is retained.
 
-    What was removed behind the position is a `Gap`, once for each range.
+    What was removed behind the position is a `Gap`, once for each range. A page ends with the event whose data
+    reaches `bytes_max`.
     """
     found = yield from rows(
-        SQL.page, workspace=workspace, inbox=inbox, epoch=epoch, after=after, limit=limit, bytes=INBOX_PAGE_BYTES_MAX
+        SQL.page, workspace=workspace, inbox=inbox, epoch=epoch, after=after, limit=limit, bytes=bytes_max
     )
     if not found:
         return NoInbox(inbox)

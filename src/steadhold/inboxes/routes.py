@@ -23,6 +23,7 @@ from steadhold.inboxes.model import (
     Retention,
     Written,
 )
+from steadhold.inboxes.streaming import STREAMS
 from steadhold.inboxes.wire import (
     AppendedReply,
     EventBody,
@@ -268,6 +269,7 @@ _OWN: Final = (
           query=("epoch", "after", "limit"), answers=(reading.NDJSON,), problems=POSITIONS),
     Route("GET", "/v1/inboxes/{inbox}/receipts/{key}", receipt, "inboxes:read", "Read what was accepted under a key",
           scoped="inbox", gives=AppendedReply, problems=("operation_expired",)),
+    *STREAMS,
     *CONSUMERS,
 )  # fmt: skip
 

@@ -17,6 +17,7 @@ from steadhold.db.embedded import Embedded
 from steadhold.db.folder import default_data_dir
 from steadhold.db.migrate import migrate
 from steadhold.db.pool import Pool
+from steadhold.events.loops import Relay
 from steadhold.inboxes.door_keeper import TALLY, Doorkeeper
 from steadhold.kit.duty import Duty
 from steadhold.play.lockstep import Lockstep
@@ -43,6 +44,9 @@ SINGLES_MIN: Final = 2
 """Connections that are left to calls that are played alone when every other one commits for many."""
 
 NOTE_SECONDS: Final = 5.0
+HINT_SECONDS: Final = 0.01
+"""How long hints are gathered after some were told: each telling is a transaction, and an inbox may never rest."""
+
 DRAIN_SECONDS_MAX: Final = 5.0
 LISTEN_AGAIN_SECONDS: Final = 1.0
 
@@ -95,7 +99,11 @@ async def running(
             stack.push_async_callback(sending.close)
         hints = Hints(pool, dsn, engine.hub)
         engine.hub.tell = hints.take
-        tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties, hints, sending)]
+        sinks = outward.sinks(settings)
+        stack.push_async_callback(sinks.close)
+        flow = relay.relay(engine.player.play, engine.hub, sinks.target, alarm)
+        stack.push_async_callback(flow.close)
+        tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties, hints, sending, flow)]
         stack.push_async_callback(_ended, engine.hub, tasks)
         stack.callback(hints.stop)
         yield engine
@@ -135,36 +143,40 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
         routes = rooms.routes(settings.retention, outward.handed(settings))
     doors = Doors(routes, above, hub=hub, flights=flights)
     engine = Engine(dsn, pool, player, keyring, doors, hub, flights, health, tallies)
-    tallies.gauges = functools.partial(_gauges, engine)
+    events = relay.Gauges(health.pool)
+    tallies.gauges, tallies.refresh = functools.partial(_gauges, engine, events), events.read
     tallies.player = getattr(player, "stats", {})
+    tallies.streams = doors.streams.ended
     tallies.doors = TALLY
     return engine
 
 
-def _gauges(engine: Engine) -> dict[str, float]:
+def _gauges(engine: Engine, events: relay.Gauges) -> dict[str, float]:
     house = engine.pool.house.house
     return {
         "requests_in_flight": len(engine.flights),
         "waiters": len(engine.hub),
+        "streams": len(engine.doors.streams),
         "connections": engine.pool.open,
         "connections_idle": engine.pool.idle,
         "connections_waiting": engine.pool.waiting,
         "incarnation": 0 if house is None else house.incarnation,
+        **events.values,
     }
 
 
 def _loops(
-    settings: Settings, engine: Engine, duties: Iterable[Duty] | None, hints: Hints, sending: Dispatcher | None
-) -> list[Any]:
+    settings: Settings, engine: Engine, duties: Iterable[Duty] | None, hints: Hints, sending: Dispatcher | None,
+    flow: Relay,
+) -> list[Any]:  # fmt: skip
     once: dict[str, tuple[Callable[[], Awaitable[None]], float]] = {
         "overdue": (functools.partial(_end_overdue, engine.flights), OVERDUE_SECONDS),
         "keys": (engine.keyring.note, NOTE_SECONDS),
-        "hints told": (hints.send, 0.0),
+        "hints told": (hints.send, HINT_SECONDS),
         "hints heard": (hints.hear, LISTEN_AGAIN_SECONDS),
     }
     announcements = Announcements(engine.pool, settings.retention)
     if settings.background:
-        flow = relay.relay(engine.player.play, engine.hub)
         engine.hub.tell = relay.noting(flow, engine.hub.tell)
         done = Duties(
             rooms.duties(settings.retention) if duties is None else duties,

@@ -18,7 +18,7 @@ from steadhold.play.single import translated
 from steadhold.web.hub import Hub, Key
 
 CHANNEL: Final = "steadhold_topics"
-TOLD: Final = frozenset({"lock", "approval", "schedule"})
+TOLD: Final = frozenset({"lock", "approval", "schedule", "inbox"})
 """Topics of these rooms, `(workspace, room, id)`, are told to other processes as `<workspace> <room> <id>`."""
 
 

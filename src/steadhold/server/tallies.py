@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -30,7 +30,9 @@ class Tallies(Collector):
         self.duties: dict[str, Counter[str]] = {}
         self.successes: dict[str, float] = {}
         self.gauges: Gauges = dict
+        self.refresh: Callable[[], Awaitable[None]] = _nothing
         self.player: Mapping[str, int] = {}
+        self.streams: Mapping[str, int] = {}
         self.doors: Mapping[str, int] = {}
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
@@ -66,6 +68,7 @@ class Tallies(Collector):
         yield _counter("steadhold_problems", "Problems answered, by code.", "code", self.problems)
         yield _counter("steadhold_doors", "What came of requests at doors of inboxes.", "what", self.doors)
         yield _counter("steadhold_player", "What the player of calls did.", "what", self.player)
+        yield _counter("steadhold_streams_ended", "Answers in pieces that have ended, by how.", "how", self.streams)
         yield from self._durations()
         yield from self._of_duties()
         for name, value in self.gauges().items():
@@ -94,13 +97,23 @@ class Tallies(Collector):
         yield last
 
 
+async def _nothing() -> None:
+    """Nothing has to be asked for."""
+
+
 _GAUGES: Final = {
     "requests_in_flight": "Requests that are being answered.",
-    "waiters": "Long polls that wait.",
+    "waiters": "Long polls and streams that wait.",
+    "streams": "Bodies that come and go piece by piece.",
     "connections": "Connections to PostgreSQL.",
     "connections_idle": "Connections to PostgreSQL that nobody uses.",
     "connections_waiting": "Callers that wait for a connection to PostgreSQL.",
     "incarnation": "The incarnation of the data (law 13); a rise means that the database was restored or failed over.",
+    "events_unmatched_seconds": "Age of the oldest event that no relay has matched yet.",
+    "publications_pending_seconds": "Age of the oldest publication that is pending.",
+    "publications_pending": "Publications that are pending; of a workspace 100,000 are counted at most.",
+    "publications_blocked": "Publications that are tried again later; of a workspace 100,000 are counted at most.",
+    "publications_parked": "Publications that wait for an operator; of a workspace 100,000 are counted at most.",
 }
 """The gauges of a server and what they say."""
 

@@ -44,6 +44,13 @@ _FIELDS: Final[Mapping[str, tuple[str, Schema, str]]] = {
         {"type": "string", "pattern": f"^[*]$|{_TAG}"},
         "`*`: it must not exist. On a reading: what the asker has.",
     ),
+    "last-event-id": (
+        "Last-Event-ID",
+        {"type": "string"},
+        "The id of the last event that was seen; the next follow it.",
+    ),
+    "range": ("Range", {"type": "string"}, "One range of bytes, such as `bytes=0-1023`."),
+    "if-range": ("If-Range", {"type": "string", "pattern": _TAG}, "The range is of this revision, or all is sent."),
     "fence": ("Fence", {"type": "string"}, 'Grants that must be current, such as `"lock:deploy";fence=3`.'),
 }
 _KEY: Final[Schema] = {
