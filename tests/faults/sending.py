@@ -11,10 +11,12 @@ from steadhold.db.pool import Pool
 from steadhold.kit import seal
 from steadhold.kit.ids import new_id
 from steadhold.play.single import Single
-from steadhold.webhooks import guard
+from steadhold.webhooks import dispatch, guard
 from steadhold.webhooks.dispatch import Dispatcher
 
 DUE = "select workspace, webhook::text from steadhold.due_deliveries() where workspace = $1"
+
+dispatch.ROUNDS_IDLE_MAX = 1  # what has nothing to send is left at once
 
 
 def alarm(error, facts):

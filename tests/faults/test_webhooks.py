@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import uuid
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from steadhold.kit import seal
 from steadhold.webhooks import delivering, heading, plans, replaying, sign
+from steadhold.webhooks.connecting import CHECKED_SECONDS_MAX
 from steadhold.webhooks.model import LANE_SECONDS, Spec
 from tests.webhooks.house import BY, event, fan_out, listed
 from tests.webhooks.listener import listening
@@ -24,35 +26,43 @@ KEY = seal.new_key()
 SECRET = sign.secret_text(bytes(range(32)))
 EVENTS = 6
 POINTS = (
-    "fences.grant", "webhooks.begin", "webhooks.begun", "webhooks.still", "webhooks.answered", "webhooks.end_attempts",
-    "webhooks.move", "before_commit:2", "after_commit:2", "after_commit:4",
+    "fences.grant", "webhooks.begin", "webhooks.secrets", "webhooks.begun", "webhooks.still", "webhooks.looked",
+    "webhooks.looked:1", "webhooks.answered", "webhooks.end_attempts", "webhooks.hold_deliveries", "webhooks.move",
+    "before_commit:2", "after_commit:2", "after_commit:4", "fences.release",
 )  # fmt: skip
 
 
-def dispatch(dsn, workspace, at=""):
+def begun(dsn, workspace, at="", action="kill"):
     moment, _, passes = at.partition(":")
-    armed = f"{moment}=kill{':' + passes if passes else ''}" if at else ""
+    armed = f"{moment}={action}{':' + passes if passes else ''}" if at else ""
     command = [sys.executable, PROGRAM, dsn, workspace, KEY]
-    return subprocess.run(command, env={**os.environ, "STEADHOLD_FAILPOINTS": armed}, timeout=120, check=False)
+    return subprocess.Popen(command, env={**os.environ, "STEADHOLD_FAILPOINTS": armed})
+
+
+def dispatch(dsn, workspace, at=""):
+    return begun(dsn, workspace, at).wait(120)
+
+
+def endpoint(conn, workspace, url, **more):
+    id = str(uuid.uuid4())
+    sealed = seal.read_keys(KEY).seal(SECRET.encode(), heading.of_secret(workspace, id))
+    plans.create(conn, workspace, id, Spec(url, ("*",), **more), ((sealed, None),), by=BY)
+    return plans.enable(conn, workspace, id, by=BY).endpoint
 
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_dispatcher_that_is_killed_loses_nothing(committed, dsn, workspace, clock, point):
-    id = str(uuid.uuid4())
-    sealed = seal.read_keys(KEY).seal(SECRET.encode(), heading.of_secret(workspace, id))
     with listening() as receiver:
         with committed.transaction():
-            spec = Spec(receiver.url, ("*",), concurrency=2)
-            plans.create(committed, workspace, id, spec, ((sealed, None),), by=BY)
-            made = plans.enable(committed, workspace, id, by=BY).endpoint
+            made = endpoint(committed, workspace, receiver.url, concurrency=2)
             fan_out(committed, workspace, [event(revision=n) for n in range(1, EVENTS + 1)])
-        assert dispatch(dsn, workspace, point).returncode == -signal.SIGKILL
+        assert dispatch(dsn, workspace, point) == -signal.SIGKILL
         arrived = len(receiver.seen)
         clock.move(LANE_SECONDS + 1)
         with committed.transaction():
             ended = delivering.lapse(committed, workspace, 100)
         clock.move(10)
-        assert dispatch(dsn, workspace).returncode == 0
+        assert dispatch(dsn, workspace) == 0
     with committed.transaction():
         found = [replaying.delivery(committed, workspace, d.id) for d in listed(committed, workspace, made)]
     assert [f.delivery.state for f in found] == ["delivered"] * EVENTS
@@ -63,3 +73,27 @@ def test_a_dispatcher_that_is_killed_loses_nothing(committed, dsn, workspace, cl
     assert states.count("unknown") == ended
     assert len(receiver.seen) <= len(states)
     assert arrived <= EVENTS
+
+
+@pytest.mark.parametrize(
+    "point, away_seconds", [("webhooks.begun", 0.0), ("webhooks.looked", CHECKED_SECONDS_MAX + 0.1)]
+)
+def test_a_dispatcher_that_stood_still_sends_nothing_once_disable_was_answered(
+    committed, dsn, workspace, point, away_seconds
+):
+    """It stands between the row of its attempt and the connection; a look that is not old yet may be that of before."""
+    with listening() as receiver:
+        with committed.transaction():
+            made = endpoint(committed, workspace, receiver.url)
+            fan_out(committed, workspace, [event()])
+        process = begun(dsn, workspace, point, "stop")
+        assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+        with committed.transaction():
+            plans.disable(committed, workspace, made.id, by=BY)
+        threading.Event().wait(away_seconds)  # so long it stands still
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(120) == 0
+    with committed.transaction():
+        (found,) = (replaying.delivery(committed, workspace, d.id) for d in listed(committed, workspace, made))
+    assert ([attempt.state for attempt in found.attempts], found.delivery.tries) == (["refused"], 0)
+    assert receiver.seen == []
