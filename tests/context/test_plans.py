@@ -64,7 +64,7 @@ def chunks(conn, workspace):
     return conn.execute("select count(*) from steadhold.blobs where workspace = %s", [workspace]).fetchone()[0]
 
 
-@pytest.mark.parametrize("body", [b"", b"\0\xff", b"<script>", BIG[: CONTEXT_WHOLE_BYTES_MAX]])
+@pytest.mark.parametrize("body", [b"", b"\0\xff", b"<script>", BIG[:CONTEXT_WHOLE_BYTES_MAX]])
 def test_bytes_read_are_bytes_written(conn, workspace, body):
     made = put(conn, workspace, "a/n", body, content_type="text/plain; charset=utf-8")
     stored = context.get(conn, workspace, "a/n")
@@ -137,9 +137,7 @@ def test_pieces_are_read_as_far_as_their_chunk_goes(conn, workspace):
 
 def test_bytes_of_an_older_version_are_one_chunk(conn, workspace):
     digest = hashlib.sha256(BIG).digest()
-    conn.execute(
-        "insert into steadhold.blobs (workspace, digest, bytes) values (%s, %s, %s)", [workspace, digest, BIG]
-    )
+    conn.execute("insert into steadhold.blobs (workspace, digest, bytes) values (%s, %s, %s)", [workspace, digest, BIG])
     assert blobs.part(conn, workspace, digest, CONTEXT_CHUNK_BYTES + 1, len(BIG)) == BIG[CONTEXT_CHUNK_BYTES + 1 :]
     plans.put_upload(conn, workspace, "n", upload(conn, workspace, BIG), None)
     assert blobs.read(conn, workspace, digest) == BIG

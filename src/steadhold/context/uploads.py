@@ -6,7 +6,7 @@ from steadhold import blobs
 from steadhold.context.model import Kept, Path, Reserved, StorageExhausted, UploadLapsed
 from steadhold.context.writing import SQL, reserve
 from steadhold.kit.limits import UPLOAD_LEASE_SECONDS
-from steadhold.kit.plan import Plan, each, maybe, operation, rows, single_operation
+from steadhold.kit.plan import Plan, Refusal, each, maybe, operation, rows, single_operation
 
 
 @operation
@@ -44,7 +44,7 @@ def keep(
 
 
 @operation
-def refuse(_workspace: str, outcome: StorageExhausted | UploadLapsed) -> Plan[StorageExhausted | UploadLapsed]:
+def refuse(_workspace: str, outcome: Refusal) -> Plan[Refusal]:
     """Answer an upload that was refused while it came, behind what is asked before: whether it is a repetition."""
     yield from ()
     return outcome

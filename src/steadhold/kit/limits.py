@@ -145,6 +145,9 @@ CONTEXT_CHUNK_BYTES: Final = 256 * 1024
 CONTEXT_WHOLE_BYTES_MAX: Final = 1024 * 1024
 """A file up to here is written in one transaction, and read in one."""
 
+CONTEXT_INLINE_BYTES_MAX: Final = 64 * 1024
+"""Bytes of a file that stand in a commit; more are referred to."""
+
 UPLOAD_LEASE_SECONDS: Final = 60
 """How long an upload that nothing comes of keeps its part of the quota."""
 

@@ -47,6 +47,9 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "range_not_satisfiable": Kind(416, "stop", "The range holds no byte of it"),
     "misdirected_request": Kind(421, "stop", "This server does not answer for this host"),
     "headers_too_large": Kind(431, "stop", "The header fields are larger than allowed"),
+    "digest_mismatch": Kind(400, "stop", "The bytes are not those that were declared"),
+    "bad_archive": Kind(400, "stop", "The body is no archive that can be read"),
+    "not_a_file": Kind(422, "stop", "The entry is no regular file"),
     # --- who asks ---
     "no_valid_key": Kind(401, "stop", "No valid key"),
     "missing_scope": Kind(403, "stop", "The key lacks the scope"),
@@ -63,6 +66,8 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "condition_false": Kind(412, "reread", "The condition is false"),
     "condition_required": Kind(428, "reread", "A condition is needed"),
     "condition_inexact": Kind(428, "reread", "The condition must name one revision"),
+    "path_taken": Kind(409, "reread", "There is a file at the path"),
+    "upload_lapsed": Kind(409, "resend", "The upload was given up"),
     # --- operations ---
     "operation_not_committed": Kind(404, "wait", "The operation has not committed"),
     "operation_in_flight": Kind(409, "wait", "The operation is still in flight"),
@@ -133,7 +138,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "bad_cron": Kind(400, "stop", "The cron expression is not one of this dialect"),
     "bad_time_zone": Kind(422, "stop", "The time zone is missing or unknown"),
     "bad_schedule": Kind(422, "stop", "The schedule contradicts itself"),
-    "target_unknown": Kind(422, "stop", "This version cannot start that"),
+    "target_unknown": Kind(422, "stop", "The target is not known"),
     "never_due": Kind(422, "stop", "No instant of the schedule is still to come"),
     "backfill_too_large": Kind(422, "stop", "The span has more instants than one backfill takes"),
     "runs_pruned": Kind(410, "stop", "What became of instants so early is not kept any more"),
