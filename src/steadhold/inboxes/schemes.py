@@ -66,17 +66,22 @@ def secret_of(scheme: Scheme, text: str) -> bytes:
     """The key that a secret's text stands for: base64 behind `whsec_` for Standard Webhooks, else its bytes.
 
     Raises:
-        ValueError: it is too short to prove anything, or no base64 where that is needed.
+        ValueError: it is too short to prove anything, or none of its scheme.
     """
-    if scheme != "standard":
-        key = text.encode()
-    else:
-        try:
-            key = base64.b64decode(text.removeprefix("whsec_"), validate=True)
-        except (binascii.Error, ValueError):
-            raise ValueError("a secret of Standard Webhooks is base64, behind whsec_") from None
-    if len(key) < 16:
+    if scheme == "standard":
+        return _standard_secret(text.removeprefix("whsec_"))
+    if len(key := text.encode()) < 16:
         raise ValueError("a secret has at least 16 bytes")
+    return key
+
+
+def _standard_secret(text: str) -> bytes:
+    try:
+        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("a secret of Standard Webhooks is base64, behind whsec_") from None
+    if not 16 <= len(key) <= 64:
+        raise ValueError("a secret of Standard Webhooks stands for 16 to 64 bytes")
     return key
 
 
