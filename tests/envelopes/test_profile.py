@@ -41,6 +41,15 @@ def test_no_character_can_be_another():
                 open_envelope(KEYS, HERE, envelope[:at] + bytes([other]) + envelope[at + 1 :])
 
 
+@pytest.mark.parametrize("data", [b"1", b"12"])
+def test_no_part_has_a_second_spelling(data):
+    """Bits that the last character of a part has to spare are zero, so each message has one spelling."""
+    parts = seal(KEYS, HERE, data).split(b".")
+    for at in (3, 4):
+        other = bytes([LETTERS[LETTERS.index(parts[at][-1]) + 1]])
+        assert isinstance(seal_of(b".".join([*parts[:at], parts[at][:-1] + other, *parts[at + 1 :]])), SealFault)
+
+
 def test_nothing_can_be_cut_off_or_added():
     envelope = seal(KEYS, HERE, b"secret")
     for changed in [
@@ -128,6 +137,8 @@ def _with_header(text):
         b'{"alg": "none"}',
         json.dumps(header_of("k", HERE) | {"crit": []}).encode(),
         json.dumps(header_of("k", HERE) | {"crit": ["ctx", "exp"], "exp": 1}).encode(),
+        json.dumps(header_of("k", HERE) | {"zip": "DEF"}).encode(),
+        json.dumps(header_of("k", HERE) | {"jku": "https://keys.example"}).encode(),
         json.dumps(header_of("k", HERE) | {"kid": "a/b"}).encode(),
         json.dumps(header_of("k", HERE)).replace('"kid"', '"kid": "j", "kid"').encode(),
         json.dumps(header_of("k" * 9000, HERE)).encode(),

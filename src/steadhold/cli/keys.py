@@ -8,6 +8,7 @@ import click
 
 from steadhold.cli.connect import addressed, asks, client, named
 from steadhold.cli.database import NAMES, databased
+from steadhold.cli.keys_rewrap import rewrap
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 @click.group()
 def keys() -> None:
     """Keys name a workspace, a subject and its scopes. None can make one that may do more than itself."""
+
+
+keys.add_command(rewrap)
 
 
 @keys.command()

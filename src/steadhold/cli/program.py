@@ -32,6 +32,8 @@ SECTIONS: Final = {
         "webhooks": ("steadhold.cli.webhooks:webhooks", "Events sent to an address."),
         "resend": ("steadhold.cli.webhooks:resend", "Send the event of a delivery again."),
         "trigger": ("steadhold.cli.webhooks:trigger", "Send a test event to webhooks."),
+        "private": ("steadhold.cli.private:private", "Where nothing lies but what you sealed."),
+        "keyring": ("steadhold.cli.private:keyring", "Files of the keys that seal and open."),
         "operations": ("steadhold.cli.operations:operations", "What became of a change whose answer was lost."),
     },
     "Administer": {
