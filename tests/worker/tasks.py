@@ -46,6 +46,15 @@ def uuid4():
     return str(uuid.uuid4())
 
 
+@worker.job("charge")
+async def charge(ctx, input):
+    """An action outside, which leaves a line there each time that it is called."""
+    async with ctx.effect(
+        "charge", key="7", request=input, amount="12.50", currency="EUR", **input["options"]
+    ) as effect:
+        return await effect.call(chunk, input["log"], 7)
+
+
 @worker.job("forever")
 async def forever(ctx, input):
     while True:

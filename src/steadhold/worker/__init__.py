@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steadhold.jobs.model import Coverage
 from steadhold.worker.context import Context, SyncContext
+from steadhold.worker.effects import Acted, EffectFailed, NoEffect, OutcomeUnknown
 from steadhold.worker.verdicts import (
     Cancel,
     CancelRequested,
@@ -24,13 +25,17 @@ if TYPE_CHECKING:
     from steadhold.worker.on_postgres import wake
 
 __all__ = [
+    "Acted",
     "Cancel",
     "CancelRequested",
     "Context",
     "Coverage",
     "Done",
+    "EffectFailed",
     "Fail",
     "LeaseLost",
+    "NoEffect",
+    "OutcomeUnknown",
     "Permanent",
     "RateLimited",
     "Retry",

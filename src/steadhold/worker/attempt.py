@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, assert_never, cast
+from typing import Any, Final, TypeVar, assert_never, cast
 
 from steadhold.jobs.model import Wait
 from steadhold.jobs.outcomes import CancelStands, CheckpointConflict, Checkpointed, NothingToAwait, Settled, StagesFull
@@ -17,12 +17,15 @@ from steadhold.kit.exact import JsonValue
 from steadhold.kit.limits import JOB_RESULT_BYTES_MAX, PROGRESS_BYTES_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.worker.door import Door, DoorShut, Stage
-from steadhold.worker.held import Held, Leases
+from steadhold.worker.held import CLOCK, Held, Leases
 from steadhold.worker.settler import Settler
 from steadhold.worker.verdicts import CancelRequested, LeaseLost, Permanent, StageFault, Suspended
 
+T = TypeVar("T")
 PAUSE_SECONDS: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 2.0
+INSIST_SECONDS: Final = 60.0
+"""How long a fact is said of a job that is not ours any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ class Attempt:
                 failpoints.hit("between_checkpoints")
                 return exact.decode(stage.result)
             case StaleFence():
-                raise self._lose()
+                raise self.lose()
             case CheckpointConflict():
                 raise StageFault(f"Stage {name!r} is committed already, with another result.")
             case StagesFull():
@@ -135,7 +138,7 @@ class Attempt:
             case StagesFull():
                 raise StageFault("The job has as many stages as one may have.")
             case _:
-                raise self._lose()
+                raise self.lose()
 
     def progress(self, value: object) -> None:
         """Tell readers how far it is, with the next heartbeat."""
@@ -152,7 +155,34 @@ class Attempt:
         if self.held.cancel_requested:
             raise CancelRequested(f"Somebody asked to cancel job {self.job.id}.")
 
-    def _lose(self) -> LeaseLost:
+    async def ask(self, say: Callable[[Door], Awaitable[T]]) -> T:
+        """Ask until it is answered, as long as the lease stands.
+
+        Raises:
+            LeaseLost.
+        """
+        return await self._persist(lambda: say(self._outside.door))
+
+    async def insist(self, say: Callable[[Door], Awaitable[T]]) -> T:
+        """Ask until it is answered, also when the job is another's: what is a fact is said by whoever knows it.
+
+        Raises:
+            LeaseLost: the job is another's, and nothing has answered for a while.
+        """
+        ends_at = CLOCK() + INSIST_SECONDS
+        pause = PAUSE_SECONDS
+        while True:
+            try:
+                return await say(self._outside.door)
+            except DoorShut as error:
+                self._outside.failed("effect", error)
+            if CLOCK() >= ends_at:
+                self.held.check()
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - it spreads repeats
+            pause = min(pause * 2, PAUSE_SECONDS_MAX)
+
+    def lose(self) -> LeaseLost:
+        """Note that the job has another owner."""
         self._outside.lost(self.held)
         return LeaseLost(f"Job {self.job.id} has another owner than fence {self.job.fence}: stop working on it.")
 

@@ -9,11 +9,14 @@ from concurrent.futures import TimeoutError as Late
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, TypeVarTuple, overload
 
+from steadhold.effects.model import ANSWER_WITHIN_SECONDS, EXPIRES_IN_SECONDS
 from steadhold.jobs.model import ApprovalEnd, Awaited, InboxEvent, JobEnd, Match, Signal, Timer, Wait
 from steadhold.jobs.outcomes import Claimed
 from steadhold.kit import ids
 from steadhold.kit.fields import FenceRef
-from steadhold.worker.attempt import Attempt, input_digest
+from steadhold.worker.attempt import INSIST_SECONDS, Attempt, input_digest
+from steadhold.worker.effects import Effect, Looks, SyncEffect
+from steadhold.worker.effects_act import Act, Wanted
 from steadhold.worker.held import CLOCK
 from steadhold.worker.verdicts import StageFault, delay
 
@@ -85,6 +88,34 @@ class Context(_Context):
             result = await result
         return await self._attempt.commit(name, digest, result)
 
+    def effect(
+        self,
+        name: str,
+        *,
+        key: str,
+        request: object,
+        target: str | None = None,
+        amount: str | None = None,
+        currency: str | None = None,
+        repeatable: bool = False,
+        expires_in_seconds: float = EXPIRES_IN_SECONDS,
+        answer_within_seconds: float = ANSWER_WITHIN_SECONDS,
+        reconcile: Looks | None = None,
+    ) -> Effect:
+        """An action outside: `async with ctx.effect("charge", key=…, request=…) as effect`, then `effect.call(…)`.
+
+        It is called once for each name and key of a job, its retries included. `request` is JSON, the same in every
+        run. `repeatable` promises that the outside does nothing twice under one `effect.id`: then it is called again.
+        A crash while it is called leaves `OutcomeUnknown`, which `reconcile` is given first.
+
+        Raises:
+            StageFault: it is no action that can be planned.
+        """
+        wanted = Wanted(
+            name, key, request, target, amount, currency, repeatable, expires_in_seconds, answer_within_seconds
+        )
+        return Effect(Act(self._attempt, wanted), reconcile)
+
     async def sleep(self, stage: str, seconds: float) -> None:
         """Hand the job back for `seconds`, without lease or place. The handler is run again when they have passed.
 
@@ -139,6 +170,26 @@ class SyncContext(_Context):
         result = fn(*args)
         return self._answer(self._attempt.commit(name, digest, result))
 
+    def effect(
+        self,
+        name: str,
+        *,
+        key: str,
+        request: object,
+        target: str | None = None,
+        amount: str | None = None,
+        currency: str | None = None,
+        repeatable: bool = False,
+        expires_in_seconds: float = EXPIRES_IN_SECONDS,
+        answer_within_seconds: float = ANSWER_WITHIN_SECONDS,
+        reconcile: Looks | None = None,
+    ) -> SyncEffect:
+        """As `Context.effect`, with `with`, and without await."""
+        wanted = Wanted(
+            name, key, request, target, amount, currency, repeatable, expires_in_seconds, answer_within_seconds
+        )
+        return SyncEffect(Act(self._attempt, wanted), reconcile, self._answer, self._learn)
+
     def sleep(self, stage: str, seconds: float) -> None:
         """As `Context.sleep`."""
         self._answer(self._attempt.wait(sleeping(stage, seconds)))
@@ -159,6 +210,10 @@ class SyncContext(_Context):
         """As `Context.wait_for`."""
         news = behind(inbox, after, match)
         return self._answer(self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds, news)))
+
+    def _learn(self, told: Coroutine[Any, Any, T]) -> T:
+        """Let the event loop tell a fact, also when the lease does not stand any more."""
+        return asyncio.run_coroutine_threadsafe(told, self._loop).result(2 * INSIST_SECONDS)
 
     def _answer(self, asked: Coroutine[Any, Any, T]) -> T:
         """Let the event loop act, and wait for its answer; not longer than the lease stands."""

@@ -12,6 +12,7 @@ from steadhold.jobs.outcomes import Beat, Beaten, Checkpoint, Claimed
 from steadhold.jobs.plans import CheckpointOutcome
 from steadhold.jobs.settling import SettleOutcome
 from steadhold.kit.outcome import Missing, StaleFence
+from steadhold.worker.effects_door import EffectsDoor
 
 
 class DoorShut(Exception):
@@ -59,6 +60,9 @@ class Door(Protocol):
 
     claim_max: int
     """How many jobs one claim may take."""
+
+    effects: EffectsDoor
+    """The verbs of effects."""
 
     async def claim(self, ask: Ask) -> list[Claimed]:
         """Take jobs."""

@@ -22,6 +22,8 @@ from steadhold.kit.plan import Call
 from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Busy, OutcomeUnknown, Single, Unavailable
 from steadhold.worker.door import Ask, DoorShut, Jammed, Stage
+from steadhold.worker.effects_door import EffectsDoor
+from steadhold.worker.effects_on_postgres import EffectsOnPostgres
 
 T = TypeVar("T")
 
@@ -49,6 +51,7 @@ class OnPostgres:
         self._patient = Single(self._pool)
         self._hurried = Single(self._pool, lock_timeout_ms=HURRY_MS)
         self._shared = Lockstep(self._pool)
+        self.effects: EffectsDoor = EffectsOnPostgres(workspace, self._share)
 
     async def look(self) -> None:
         """See that the workspace exists.
@@ -81,11 +84,11 @@ class OnPostgres:
         call = jobs.checkpoint.call(
             self._workspace, stage.id, stage.fence, stage.name, stage.result, input_digest=stage.input_digest
         )
-        return await _asked(self._shared.play(call))
+        return await self._share(call)
 
     async def stage(self, id: str, name: str) -> Checkpoint | Missing:
         """Read a committed stage."""
-        return await _asked(self._shared.play(jobs.checkpoint_of.call(self._workspace, id, name)))
+        return await self._share(jobs.checkpoint_of.call(self._workspace, id, name))
 
     async def settle_many(self, settlements: Sequence[Settlement], *, patient: bool = False) -> Sequence[SettleOutcome]:
         """Settle, in one transaction."""
@@ -127,6 +130,9 @@ class OnPostgres:
 
     async def _play(self, call: Call[T]) -> T:
         return await _asked(self._patient.play(call))
+
+    async def _share(self, call: Call[T]) -> T:
+        return await _asked(self._shared.play(call))
 
 
 async def _asked(answer: Awaitable[T]) -> T:

@@ -33,6 +33,8 @@ from steadhold.jobs.waiting import named
 from steadhold.kit.limits import CLAIM_ITEMS_MAX
 from steadhold.kit.outcome import Missing, StaleFence
 from steadhold.worker.door import Ask, DoorRefused, DoorShut, Jammed, Stage
+from steadhold.worker.effects_door import EffectsDoor
+from steadhold.worker.effects_over_http import EffectsOverHttp
 
 T = TypeVar("T")
 
@@ -60,6 +62,7 @@ class OverHttp:
 
     def __init__(self, client: AsyncClient) -> None:
         self._client, self._jobs = client, client.jobs
+        self.effects: EffectsDoor = EffectsOverHttp(client, _asked)
 
     async def claim(self, ask: Ask) -> list[Claimed]:
         """Take jobs, waiting for some. A lost answer is found again under the claim's key."""

@@ -1,0 +1,242 @@
+"""One action of one run, step by step: planned, begun, kept, told. Both kinds of handlers go through it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+from steadhold.effects.model import ANSWER_WITHIN_SECONDS, EXPIRES_IN_SECONDS, Intent, Told, money_fault
+from steadhold.effects.outcomes import AlreadyInitiated, EffectConflict, MoveNotPermitted
+from steadhold.jobs.outcomes import Claimed
+from steadhold.kit import exact, failpoints, ids
+from steadhold.kit.exact import JsonValue
+from steadhold.kit.fields import FenceRef
+from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
+from steadhold.worker.attempt import Attempt, Kept
+from steadhold.worker.effects_door import EffectsDoor, Report, Standing, Start
+from steadhold.worker.verdicts import CancelRequested, LeaseLost, Permanent, StageFault
+
+T = TypeVar("T")
+NAME_CHARS: Final = 100
+
+
+class OutcomeUnknown(Exception):
+    """The action was begun, and nobody knows what came of it. It is not called again.
+
+    `effect_id` is what the outside knows it by. Ask there, and answer `Acted`; or let somebody look.
+    """
+
+    def __init__(self, effect_id: str) -> None:
+        super().__init__(f"Effect {effect_id} was begun, and nobody knows what came of it.")
+        self.effect_id = effect_id
+
+
+class EffectFailed(Permanent):
+    """The action failed, or was given up, and is not begun again. Raise it in what you call where that is sure."""
+
+    def __init__(self, message: str = "", code: str = "effect_failed") -> None:
+        super().__init__(code, message)
+
+
+class NoEffect(Exception):
+    """The action failed, and it is sure that nothing happened outside: a later run begins it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """It succeeded: what it gave, and how the outside calls it. Anything else that a call returns is a `value`."""
+
+    value: Any = None
+    venue_ref: str | None = None
+    evidence_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An action as a handler asks for it."""
+
+    name: str
+    key: str
+    request: Any
+    target: str | None = None
+    amount: str | None = None
+    currency: str | None = None
+    repeatable: bool = False
+    expires_in_seconds: float = EXPIRES_IN_SECONDS
+    answer_within_seconds: float = ANSWER_WITHIN_SECONDS
+
+
+def effect_id(root_job_id: str, name: str, key: str) -> str:
+    """The identity of an action: the same in each run and each retry of a job."""
+    told = b"".join(len(part).to_bytes(4, "big") + part for part in (p.encode() for p in (root_job_id, name, key)))
+    return f"{name[:NAME_CHARS]}:{hashlib.sha256(told).hexdigest()[:32]}"
+
+
+class Act:
+    """One action of one run: what both kinds of handlers do with it, step by step."""
+
+    def __init__(self, attempt: Attempt, wanted: Wanted) -> None:
+        self._attempt, self._wanted = attempt, wanted
+        self.intent = _intent(attempt.job, wanted)
+        self._digest = bytes.fromhex(self.intent.request_digest.partition(":")[2])
+        self._stage = f"effect:{self.intent.id}"
+        self._key = ids.new_id()
+        self.standing = Standing(0, "planned")
+
+    async def plan(self) -> None:
+        """Write it down, or find where it stands.
+
+        Raises:
+            StageFault: it was planned otherwise. LeaseLost.
+        """
+        outcome = await self._ask(lambda door: door.plan(self.intent, self._attempt.job.fence))
+        match outcome:
+            case Standing():
+                self.standing = outcome
+            case EffectConflict():
+                raise StageFault(
+                    f"Effect {self._wanted.name!r} of key {self._wanted.key!r} was planned with another request. What "
+                    "decides about it must be the same in every run; give another action another key."
+                )
+            case StaleFence():
+                raise self._attempt.lose()
+
+    async def begin(self) -> Kept | None:
+        """Begin it. None: act now. Else what it came to, of which no more than that may be known.
+
+        Raises:
+            OutcomeUnknown: somebody has to look. EffectFailed. CancelRequested, LeaseLost, StageFault.
+        """
+        self._attempt.check()
+        if kept := await self._attempt.kept(self._stage, self._digest):
+            if self.standing.execution in ("initiated", "unknown"):
+                await self._tell("succeeded")
+            return kept
+        while True:
+            if self.standing.execution == "initiated":
+                await self._doubt()
+            match self.standing.execution:
+                case "succeeded":
+                    return Kept(None)
+                case "unknown" if not self._wanted.repeatable:
+                    raise OutcomeUnknown(self.intent.id)
+                case "abandoned":
+                    raise self._given_up()
+                case "failed" if not self.standing.no_effect:
+                    raise EffectFailed(f"Effect {self.intent.id} failed.")
+                case _:
+                    if await self._initiate():
+                        return None
+
+    async def _initiate(self) -> bool:
+        """Whether it is ours to act. Where it is and the job is not any more, nothing is done, and that is said."""
+        grant = FenceRef(f"job:{self._attempt.job.id}", self._attempt.job.fence)
+        start = Start(self.intent.id, grant, self._wanted.answer_within_seconds, self._key)
+        outcome = await self._ask(lambda door: door.initiate(start))
+        match outcome:
+            case Standing():
+                self.standing = outcome
+            case StaleFence():
+                raise self._attempt.lose()
+            case MoveNotPermitted():
+                raise self._given_up()
+            case AlreadyInitiated(execution="failed"):
+                raise OutcomeUnknown(self.intent.id)
+            case AlreadyInitiated():
+                self._key = ids.new_id()
+                await self._look()
+                return False
+        if not self._attempt.held.ours():
+            await self._tell("failed", no_effect=True)
+            self._attempt.held.check()
+        failpoints.hit("effect_initiated")
+        return True
+
+    def _given_up(self) -> EffectFailed:
+        return EffectFailed(f"Effect {self.intent.id} was given up before it was begun.", "effect_abandoned")
+
+    async def acted(self, result: object) -> Any:
+        """Keep what it gave, and say that it succeeded, whether or not the job is still ours.
+
+        Raises:
+            StageFault: what it gave is no JSON. LeaseLost.
+        """
+        failpoints.hit("effect_called")
+        found = result if isinstance(result, Acted) else Acted(result)
+        try:
+            return await self._attempt.commit(self._stage, self._digest, found.value)
+        finally:
+            failpoints.hit("effect_kept")
+            await self._tell("succeeded", venue_ref=found.venue_ref, evidence_ref=found.evidence_ref)
+
+    async def raised(self, error: BaseException) -> OutcomeUnknown:
+        """Say what an error means: nothing happened, it failed for sure, or nobody knows.
+
+        Raises:
+            NoEffect, EffectFailed: as they came. LeaseLost, CancelRequested: likewise, and nobody knows.
+        """
+        match error:
+            case NoEffect():
+                await self._tell("failed", no_effect=True)
+                raise error
+            case EffectFailed():
+                await self._tell("failed")
+                raise error
+            case _:
+                await self._doubt()
+                if isinstance(error, LeaseLost | CancelRequested):
+                    raise error
+                return OutcomeUnknown(self.intent.id)
+
+    async def _doubt(self) -> None:
+        """Say that nobody knows, unless somebody said something meanwhile."""
+        while self.standing.execution == "initiated":
+            report = Report(self.intent.id, "unknown", revision=self.standing.revision)
+            said = await self._say(report)
+            if isinstance(said, Standing):
+                self.standing = said
+            else:
+                await self._look()
+
+    async def _tell(self, execution: Told, **more: Any) -> None:
+        said = await self._say(Report(self.intent.id, execution, **more))
+        assert isinstance(said, Standing), "it was begun, and nothing else was asked"
+        self.standing = said
+
+    async def _say(self, report: Report) -> Standing | RevisionConflict | MoveNotPermitted:
+        return await self._attempt.insist(lambda door: door.effects.outcome(report))
+
+    async def _look(self) -> None:
+        found = await self._attempt.insist(lambda door: door.effects.look(self.intent.id))
+        assert not isinstance(found, Missing), "nobody is able to delete an effect"
+        self.standing = found
+
+    async def _ask(self, say: Callable[[EffectsDoor], Awaitable[T]]) -> T:
+        return await self._attempt.ask(lambda door: say(door.effects))
+
+
+def _intent(job: Claimed, wanted: Wanted) -> Intent:
+    """The action as it is planned.
+
+    Raises:
+        StageFault: its name is no id, its request no JSON, or its amount no money.
+    """
+    if fault := ids.id_fault(wanted.name) or money_fault(wanted.amount, wanted.currency):
+        raise StageFault(f"The effect {wanted.name!r} cannot be planned: {fault}")
+    try:
+        request = exact.encode(cast("JsonValue", wanted.request))
+    except (TypeError, ValueError) as error:
+        raise StageFault(f"The request of effect {wanted.name!r} is no JSON: {error}.") from error
+    return Intent(
+        id=effect_id(job.root_job_id, wanted.name, wanted.key),
+        kind=wanted.name,
+        target=wanted.target or wanted.name,
+        request_digest=f"sha256:{hashlib.sha256(request).hexdigest()}",
+        repeatable=wanted.repeatable,
+        expires_in_seconds=wanted.expires_in_seconds,
+        job_id=job.id,
+        amount=wanted.amount,
+        currency=wanted.currency,
+    )
