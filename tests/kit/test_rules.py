@@ -48,7 +48,7 @@ def verb(
     body: Annotated[bytes, json_of(9)] = b"{}",
     title: Text = "t",
     share: Annotated[float, Meta(gt=0, lt=1)] = 0.5,
-    **more: str,
+    **more,
 ):
     """Do nothing."""
     yield from ()

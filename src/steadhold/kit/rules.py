@@ -75,7 +75,7 @@ def signature(plan: Callable[..., Any]) -> inspect.Signature:
     """The parameters of a plan, the rules beside their types."""
     hints = typing.get_type_hints(plan, include_extras=True)
     said = inspect.signature(plan)
-    return said.replace(parameters=[one.replace(annotation=hints[one.name]) for one in said.parameters.values()])
+    return said.replace(parameters=[one.replace(annotation=hints.get(one.name, Any)) for one in said.parameters.values()])
 
 
 @functools.cache

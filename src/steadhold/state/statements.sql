@@ -1,3 +1,16 @@
+-- part: settings
+-- What writes of a workspace obey: where its revisions begin, how many are kept, how much there may be and is.
+select w.revision_floor, w.revisions_kept, h.incarnation << 32 as base, e.names_max, e.bytes_max,
+  case when e.names_max is not null then (
+    select sum(m.amount) from steadhold.meters m
+    where m.workspace = :workspace::text and m.what = 'names') end as names_used,
+  case when e.bytes_max is not null then (
+    select sum(m.amount) from steadhold.meters m
+    where m.workspace = :workspace::text and m.what = 'bytes') end as bytes_used
+from steadhold.workspaces w cross join steadhold.house h
+left join steadhold.entitlements e on e.workspace = w.workspace
+where w.workspace = :workspace::text and h.single
+
 -- name: hold
 -- rank: names by name
 -- Lock names at what they hold, `alone` or shared with others who only rely on it (a key share would not do: writers,
@@ -48,16 +61,7 @@ with i as (
 ), private as materialized (
   select p.name from steadhold.private_names(:workspace::text, 'state', :name::text[]) as p(name)
 ), settings as (
-  select w.revision_floor, w.revisions_kept, h.incarnation << 32 as base, e.names_max, e.bytes_max,
-    case when e.names_max is not null then (
-      select sum(m.amount) from steadhold.meters m
-      where m.workspace = :workspace::text and m.what = 'names') end as names_used,
-    case when e.bytes_max is not null then (
-      select sum(m.amount) from steadhold.meters m
-      where m.workspace = :workspace::text and m.what = 'bytes') end as bytes_used
-  from steadhold.workspaces w cross join steadhold.house h
-  left join steadhold.entitlements e on e.workspace = w.workspace
-  where w.workspace = :workspace::text and h.single
+{settings}
 ), held as materialized (
   select s.name, s.revision, s.present, s.bytes from steadhold.state s
   where s.workspace = :workspace::text and s.name = any(:name::text[])
