@@ -6,4 +6,4 @@ import sys
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-sys.path[:0] = [str(EXAMPLES / name) for name in ("folder_report", "nightly_report", "guarded_finish")]
+sys.path[:0] = [str(EXAMPLES / name) for name in ("folder_report", "nightly_report", "guarded_finish", "orders")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 
 from steadhold import inboxes
-from steadhold.inboxes import plans
 from steadhold.inboxes.model import (
     Appended,
     BeyondHead,
@@ -157,15 +156,13 @@ def test_pages_follow_each_other(door):
     assert door.read("a", epoch, 6) == BeyondHead(5)
 
 
-def test_a_page_ends_with_the_event_that_fills_it(door, monkeypatch):
+def test_a_page_ends_with_the_event_that_fills_it(door):
     """What an event says of itself counts as its data does."""
-    monkeypatch.setattr(plans, "INBOX_PAGE_BYTES_MAX", 41)
     door.make()
     door.append("a", [event(f"k{n}", b'"%b"' % (b"x" * 8)) for n in range(5)])  # with its head, 20 bytes each
-    assert told(door.read("a")) == [1, 2, 3]
-    monkeypatch.setattr(plans, "INBOX_PAGE_BYTES_MAX", 40)
-    assert told(door.read("a")) == [1, 2]
-    assert told(door.read("a", limit=1)) == [1]
+    assert told(door.read("a", bytes_max=41)) == [1, 2, 3]
+    assert told(door.read("a", bytes_max=40)) == [1, 2]
+    assert told(door.read("a", limit=1, bytes_max=40)) == [1]
 
 
 def test_a_position_is_of_an_epoch(door):

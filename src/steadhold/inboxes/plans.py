@@ -118,8 +118,8 @@ def read(
 ) -> Plan[ReadOutcome]:
     """Read what follows a position, without moving anything. None: from the first event that is retained.
 
-    What was removed behind the position is a `Gap`, once for each range. A page ends with the event whose data
-    reaches `bytes_max`.
+    What was removed behind the position is a `Gap`, once for each range. A page ends with the event that brings it
+    to `bytes_max`.
     """
     found = yield from rows(
         SQL.page, workspace=workspace, inbox=inbox, epoch=epoch, after=after, limit=limit, bytes=bytes_max

@@ -35,7 +35,9 @@ def media(ask: Request) -> str:
 def raw_event(ask: Request, key: str, type: str) -> Item:
     """An event whose data is the whole body, whatever its type says it is."""
     _within(ask.body)
-    kind = ask.headers.get("content-type", "application/octet-stream")
+    kind = ask.headers.get("content-type") or "application/octet-stream"
+    if len(kind) > limits.ID_CHARS_MAX:
+        stop("bad_header", f"Content-Type has at most {limits.ID_CHARS_MAX} characters.", field="Content-Type")
     if media(ask) == JSON:
         if fault := exact.check(ask.body):
             stop("bad_json", f"{fault.why} (byte {fault.position})", position=fault.position)
