@@ -45,7 +45,8 @@ class Flow:
         return await self(relaying.match, 1_000)
 
     async def publish(self, relay=None):
-        return await (relay or self.relay).publish(self.workspace)
+        relay = relay or self.relay
+        return await relay.publish(self.workspace) + await relay.idle()
 
     async def listed(self, state):
         return await self(events.publications, state, None, 1_000)

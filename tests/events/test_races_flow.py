@@ -130,7 +130,7 @@ def deliver(scene, fence):
     return relaying.deliver.call(scene.workspace, *LANE, ref, "", inbox)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 5, 6, 7, 8])
+@pytest.mark.parametrize("steps", [0, 1, 6, 7, 8, 9])
 def test_a_relay_stopped_past_its_lease_publishes_nothing_twice_nor_out_of_order(explore, steps):
     def setup(stage):
         ready(stage)
@@ -229,6 +229,7 @@ def test_nothing_of_a_replay_outlives_a_subscription_that_is_deleted_meanwhile(e
 
     def ended(scene):
         assert isinstance(scene.outcomes["deleter"], Unsubscribed)
+        scene.play(subscribing.end.call(scene.workspace, 10))
         assert published(scene, 0) == []
 
     seen = explore(
@@ -240,3 +241,34 @@ def test_nothing_of_a_replay_outlives_a_subscription_that_is_deleted_meanwhile(e
         always=ended,
     )
     assert len({repr(outcomes["replayer"]) for outcomes in seen.outcomes}) == 2
+
+
+@pytest.mark.parametrize("steps", range(11))
+def test_nothing_is_published_once_a_deletion_was_answered(explore, steps):
+    def setup(stage):
+        ready(stage)
+        stage.play(relaying.hold_lane.call(stage.workspace, *LANE, "old"))
+
+    def look(scene):
+        found = yield from events.history.plan(scene.workspace, "inbox:x/o", 0, 10)
+        return len(found.events) if isinstance(found, events.History) else 0
+
+    def no_more(scene):
+        scene.play(subscribing.end.call(scene.workspace, 10))
+        assert len(received(scene)) == scene.outcomes["deleter"]
+        assert published(scene, 3) == received(scene)
+        assert published(scene, 0) == []
+
+    seen = explore(
+        setup=setup,
+        actors={
+            "relay": lambda scene: deliver(scene, 1),
+            "deleter": lambda scene: [
+                subscribing.unsubscribe.call(scene.workspace, "s", 1), lambda _: look(scene),
+            ],
+        },
+        always=no_more,
+        schedule=", ".join([*["relay"] * steps, "deleter"]),
+    )  # fmt: skip
+    (ended,) = seen.outcomes
+    assert ended["deleter"] in {0, 2}

@@ -6,8 +6,14 @@ import asyncio
 
 import pytest
 
+from steadhold import events
+from steadhold.events import subscribing
+from steadhold.events.routes import routes
 from steadhold.kit.ids import new_id
 from steadhold.kit.page import write_cursor
+from steadhold.web.flights import Flights
+from steadhold.web.hub import Hub
+from steadhold.web.serve import Doors
 
 MADE = {"events": [{"type": "order.placed", "data": {"total": 1.10}}], "aggregate_type": "order", "state": "placed"}
 
@@ -33,6 +39,9 @@ async def test_a_change_and_its_events(house):
     assert (await house("GET", "/v1/events/o-1@1/data")).body == b'{"total":1.10}'
     assert (await house("GET", "/v1/events/o-1@2/data")).status == 404
     assert [item["aggregate_id"] for item in (await house("GET", "/v1/aggregates")).json["items"]] == ["o-1"]
+    none = await house("GET", "/v1/aggregates/o-2/events")
+    assert (none.status, none.code) == (404, (await house("GET", "/v1/aggregates/o-2")).code)
+    assert (await house("GET", f"/v1/aggregates/job:{new_id()}/events")).status == 404
 
 
 async def test_an_append_is_watched(house):
@@ -78,6 +87,10 @@ async def test_a_type_permits_its_edges_alone(house):
     back = {"events": [{"type": "order.back"}], "state": "placed"}
     refused = await house("POST", "/v1/aggregates/o/events", back, if_match='"2"')
     assert (refused.code, refused.json["from"]) == ("transition_not_permitted", "paid")
+    assert [item["aggregate_type"] for item in (await house("GET", "/v1/aggregate-types")).json["items"]] == ["order"]
+    assert (await house("GET", "/v1/aggregate-types?limit=1")).json["items"] == [
+        (await house("GET", "/v1/aggregate-types/order")).json
+    ]
     wider = {**type, "edges": [*edges, {"from": "paid", "to": "placed"}]}
     assert (await house("PUT", "/v1/aggregate-types/order", wider, if_match='"1"')).headers["etag"] == '"2"'
     assert (await house("POST", "/v1/aggregates/o/events", back, if_match='"2"')).status == 201
@@ -154,12 +167,59 @@ async def test_publications_are_shown_and_steered(house):
     assert (await house("POST", f"{address}/skip")).code == "publication_settled"
     assert (await house("POST", f"/v1/publications/{new_id()}/skip")).status == 404
     assert (await house("GET", "/v1/publications")).code == "bad_query"
-    forged = write_cursor("publications", "no uuid")
-    assert (await house("GET", f"/v1/publications?state=pending&cursor={forged}")).code == "bad_cursor"
+    for forged in (("1", "no uuid"), ("9" * 17, new_id()), ("-1", new_id()), (1, new_id()), (new_id(),)):
+        cursor = write_cursor("publications", *forged)
+        assert (await house("GET", f"/v1/publications?state=pending&cursor={cursor}")).code == "bad_cursor"
     span = {"from": "2000-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z"}
     assert (await house("POST", "/v1/subscriptions/s/replay", span)).json == {"events": 1}
     assert len((await house("GET", "/v1/publications?state=pending")).json["items"]) == 1
     assert (await house("POST", "/v1/subscriptions/none/replay", span)).status == 404
+
+
+async def test_a_sink_is_one_that_the_workspace_has(house):
+    known = routes(0.0, {(house.workspace, "mine"), ("another", "theirs")})
+    house.doors = Doors(known, house.doors.above, hub=Hub(), flights=Flights())
+    await house.enter()
+    for name, status in (("mine", 201), ("theirs", 422), ("none", 422)):
+        body = {"types": ["*"], "target": {"sink": name}}
+        assert (await house("PUT", f"/v1/subscriptions/{name}", body, if_none_match="*")).status == status
+
+
+async def test_a_subscription_that_is_ending_is_waited_for(house, monkeypatch):
+    monkeypatch.setattr(subscribing, "SKIPPED_AT_ONCE", 0)
+    body = {"types": ["*"], "target": {"inbox": "billing"}}
+    await house("PUT", "/v1/subscriptions/s", body, if_none_match="*")
+    await house("POST", "/v1/aggregates/o/events", MADE, if_none_match="*")
+    await house.match()
+    assert (await house("DELETE", "/v1/subscriptions/s", if_match='"1"')).status == 204
+    again = await house("PUT", "/v1/subscriptions/s", body, if_none_match="*")
+    assert (again.status, again.code, again.headers["retry-after"]) == (409, "subscription_ending", "1")
+    await house.player.play(subscribing.end.call(house.workspace, 10))
+    assert (await house("PUT", "/v1/subscriptions/s", body, if_none_match="*")).status == 201
+
+
+async def test_a_replay_from_before_what_is_kept_says_where_to_begin(house, clock):
+    await house("PUT", "/v1/subscriptions/s", {"types": ["*"], "target": {"inbox": "b"}}, if_none_match="*")
+    await house("POST", "/v1/aggregates/o/events", MADE, if_none_match="*")
+    await house.match()
+    (item,) = (await house("GET", "/v1/publications?state=pending")).json["items"]
+    await house("POST", f"/v1/publications/{item['publication_id']}/skip")
+    clock.move(4 * 86_400)
+    assert await house.player.play(events.purge.call(house.workspace, 10)) == 1
+    span = {"from": "2000-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z"}
+    gone = await house("POST", "/v1/subscriptions/s/replay", span, idempotency_key="one")
+    assert (gone.status, gone.code) == (410, "events_pruned")
+    there = {**span, "from": gone.json["first_retained_at"]}
+    again = await house("POST", "/v1/subscriptions/s/replay", there, idempotency_key="two")
+    assert again.json == {"events": 0}
+
+
+async def test_a_reference_to_nothing_in_context_is_refused(house):
+    lost = {"events": [{"type": "a", "data_ref": f"context:a@1#sha256:{'0' * 64}"}]}
+    got = await house("POST", "/v1/aggregates/a/events", lost, if_none_match="*")
+    assert (got.status, got.code, got.json["reference"]) == (422, "unknown_reference", lost["events"][0]["data_ref"])
+    elsewhere = {"events": [{"type": "a", "data_ref": "s3://bucket/key"}]}
+    assert (await house("POST", "/v1/aggregates/a/events", elsewhere, if_none_match="*")).status == 201
 
 
 @pytest.mark.parametrize("scope, method, target", [

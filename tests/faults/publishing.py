@@ -35,6 +35,7 @@ async def main(dsn, workspace, file, rounds):
                 pass
             with suppress(Unavailable, OutcomeUnknown):  # who was stopped in a transaction finds it ended
                 await relay.publish(workspace)
+                await relay.idle()
 
 
 if __name__ == "__main__":

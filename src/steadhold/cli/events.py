@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 State = Literal["pending", "blocked", "parked"]
 HAPPENED = ("aggregate_revision", "occurred_at", "type", "event_id")
+TYPES = ("aggregate_type", "revision", "states", "edges")
 SUBSCRIBED = ("subscription_id", "revision", "types", "target", "ordered_by")
 PUBLISHED = ("publication_id", "subscription_id", "aggregate_id", "aggregate_revision", "attempts", "reason")
 
@@ -78,6 +79,15 @@ def tail(client: Client, aggregate: str, after: int, limit: int | None, follow: 
     out.many(islice(read(aggregate, after_revision=after), limit), HAPPENED)
 
 
+@events.command()
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@printed
+@asks
+def types(client: Client, limit: int | None, out: Out) -> None:
+    """List types of aggregates, with their states and edges."""
+    out.many(islice(client.aggregates.types(), limit), TYPES)
+
+
 @click.group()
 def subscriptions() -> None:
     """Which events go where: whatever commits after a subscription was answered is published by it."""
@@ -96,7 +106,7 @@ def subscriptions_ls(client: Client, limit: int | None, out: Out) -> None:
 @click.argument("id", type=an_id)
 @click.argument("types", nargs=-1, required=True)
 @click.option("--inbox", metavar="NAME", help="To this inbox.")
-@click.option("--sink", metavar="NAME", help="To this sink: for a later version, this one refuses it.")
+@click.option("--sink", metavar="NAME", help="To this sink, which an operator set up.")
 @click.option("--aggregate", "aggregates", multiple=True, metavar="GLOB", help="Only of these; several may be given.")
 @click.option("--unordered", is_flag=True, help="Nothing waits behind what cannot be published.")
 @click.option("--create", is_flag=True, help="Make a subscription that is not there.")

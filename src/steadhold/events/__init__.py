@@ -20,6 +20,7 @@ from steadhold.events.model import (
     Happened,
     Head,
     History,
+    ReferenceUnknown,
     ReservedId,
     TransitionConflict,
     TransitionNotPermitted,
@@ -28,19 +29,18 @@ from steadhold.events.model import (
 )
 from steadhold.events.plans import (
     aggregate,
-    aggregates,
     append,
-    causes,
     due,
     forget,
-    get,
     get_type,
-    history,
     purge,
     put_type,
     record,
     require,
+    transition,
+    types,
 )
+from steadhold.events.reading import aggregates, causes, get, history
 from steadhold.events.subscribing import (
     hold_taker,
     publications,
@@ -55,7 +55,7 @@ from steadhold.events.subscribing import (
     want,
 )
 
-CAPABILITIES: Final[dict[str, Any]] = {"events": {"targets": ["inbox"], "lanes": flow.LANES}}
+CAPABILITIES: Final[dict[str, Any]] = {"events": {"targets": ["inbox", "sink"], "lanes": flow.LANES}}
 
 __all__ = [
     "CAPABILITIES",
@@ -72,6 +72,7 @@ __all__ = [
     "Head",
     "History",
     "Publication",
+    "ReferenceUnknown",
     "Reject",
     "ReservedId",
     "Retry",
@@ -112,6 +113,8 @@ __all__ = [
     "subscription",
     "subscriptions",
     "take",
+    "transition",
+    "types",
     "unsubscribe",
     "unwait",
     "unwant",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from steadhold.events import flow, subscribing, wire
@@ -15,12 +18,18 @@ from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request
 
 SCAN: Final = limits.REPLAY_EVENTS_MAX
+EPOCH: Final = datetime.fromtimestamp(0, UTC)
+MICROSECOND: Final = timedelta(microseconds=1)
+MICROSECONDS: Final = re.compile("[0-9]{1,16}")
+"""Since 1970, up to the year 2286."""
 
 
-def put(ask: Request) -> Ask[flow.PutOutcome]:
-    """Say which events go where, under a condition."""
+def put(sinks: Collection[tuple[str, str]], ask: Request) -> Ask[flow.PutOutcome]:
+    """Say which events go where, under a condition; `sinks` are those of this server, each of one workspace."""
     id, expected, body = ask.params["id"], conditions.put(ask), decode.body(ask, wire.SubscriptionBody)
     spec = Spec(tuple(body.types), _target(body.target), tuple(body.aggregates), body.ordered_by == "aggregate")
+    if body.target.sink is not None and (ask.workspace, body.target.sink) not in sinks:
+        problem.stop("target_unknown", "The workspace has no sink of this name here.", pointer="/target")
 
     def render(outcome: flow.PutOutcome) -> Answer:
         if isinstance(outcome, flow.Subscribed):
@@ -36,8 +45,6 @@ def _target(target: wire.TargetBody) -> str:
     named = [f"{kind}:{name}" for kind, name in said.items() if name is not None]
     if len(named) != 1:
         problem.stop("bad_member", "A target is one inbox or one sink.", pointer="/target")
-    if target.sink is not None:
-        problem.stop("target_unknown", "This version publishes to inboxes: say target.inbox.", pointer="/target")
     return named[0]
 
 
@@ -102,7 +109,7 @@ def _place(target: str) -> dict[str, str]:
     return {kind: name}
 
 
-def replay(ask: Request) -> Ask[flow.Replayed | Missing]:
+def replay(ask: Request) -> Ask[flow.Replayed | Missing | flow.ReplayPruned]:
     """Publish what happened in a span of time again, as far as it is kept."""
     id, body = ask.params["id"], decode.body(ask, wire.ReplayBody)
     if body.until <= body.first:
@@ -111,9 +118,12 @@ def replay(ask: Request) -> Ask[flow.Replayed | Missing]:
     if isinstance(after, CursorFault):
         problem.stop("bad_cursor", after.why, pointer="/cursor")
 
-    def render(outcome: flow.Replayed | Missing) -> Answer:
+    def render(outcome: flow.Replayed | Missing | flow.ReplayPruned) -> Answer:
         if isinstance(outcome, Missing):
             return problem.refused(outcome)
+        if isinstance(outcome, flow.ReplayPruned):
+            extras = {"first_retained_at": reply.instant(outcome.first_retained_at)}
+            return Problem("events_pruned", "Some of what happened then is not kept any more.", extras)
         cursor = None if outcome.after is None else write_cursor("replay", *outcome.after)
         return reply.json(wire.ReplayReply(events=outcome.events, next_cursor=cursor))
 
@@ -122,16 +132,22 @@ def replay(ask: Request) -> Ask[flow.Replayed | Missing]:
 
 def publications(ask: Request) -> Ask[list[Told]]:
     """Publications that are pending, blocked or parked."""
-    most, after = query.limit(ask), query.cursor(ask, "publications", UUID)
+    most, after = query.limit(ask), query.cursor(ask, "publications", MICROSECONDS, UUID)
     state: Any = query.one_of(ask, "state", "pending", "blocked", "parked")
     if state is None:
         problem.stop("bad_query", "Say which: state is pending, blocked or parked.", parameter="state")
 
     def render(found: list[Told]) -> Answer:
-        return reply.listing(ask, page(found, most, "publications", lambda one: (one.id,)), _told)
+        return reply.listing(ask, page(found, most, "publications", _place_of), _told)
 
-    call = subscribing.publications.call(ask.workspace, state, after[0] if after else None, most + 1)
+    call = subscribing.publications.call(
+        ask.workspace, state, None if after is None else (after[0], after[1]), most + 1
+    )
     return Ask(call, render)
+
+
+def _place_of(found: Told) -> tuple[str, str]:
+    return str((found.made_at - EPOCH) // MICROSECOND), found.id
 
 
 def _told(found: Told) -> wire.PublicationReply:
@@ -178,6 +194,9 @@ def refused(outcome: Refusal) -> Problem:
                 "Transactions that write events have been open for a while, and the first subscription waits for them."
             )
             return Problem("writers_open", f"{why} Send the same again.", headers=(("Retry-After", "1"),))
+        case flow.Ending():
+            why = "What was on its way to the subscription of this id that was deleted is still being skipped."
+            return Problem("subscription_ending", why, headers=(("Retry-After", "1"),))
         case flow.SubscriptionsFull():
             most = limits.SUBSCRIPTIONS_MAX
             return Problem("subscriptions_full", f"A workspace has at most {most} subscriptions.", {"limit": most})

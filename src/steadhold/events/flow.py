@@ -17,6 +17,7 @@ from steadhold.kit.plan import Plan, Refusal
 
 State: TypeAlias = Literal["pending", "blocked", "parked", "published", "skipped"]
 STATES: Final[tuple[State, ...]] = ("pending", "blocked", "parked", "published", "skipped")
+JOBS: Final = "job:"
 LANES: Final = 16
 """Lanes of a target: a lane belongs to one relay at a time, and a key to one lane for ever."""
 
@@ -115,12 +116,21 @@ class Inside:
     append: Append
 
 
+def anywhere(_workspace: str, _name: str) -> bool:
+    """Each target of this kind is known."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Where a target is asked over the network. What it does not answer in `seconds` is asked again later."""
+    """Where a target is asked over the network. What it does not answer in `seconds` is asked again later.
+
+    One that this process does not know (`knows`, of workspace and name) is left to others.
+    """
 
     publish: Callable[[str, str, Sequence[Publication]], Awaitable[list[Answer]]]
     seconds: float = 10.0
+    knows: Callable[[str, str], bool] = anywhere
 
 
 Target: TypeAlias = Inside | Outside
@@ -173,7 +183,19 @@ class SubscriptionsFull(Refusal):
     """The workspace has all the subscriptions it may have (409)."""
 
 
-PutOutcome: TypeAlias = Subscribed | RevisionConflict | Missing | StaleFence | WritersOpen | SubscriptionsFull
+@dataclass(frozen=True, slots=True)
+class Ending(Refusal):
+    """A subscription of this id was deleted, and what was on its way to it is still being skipped (409, try again)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPruned(Refusal):
+    """Some of what happened then is removed; all of it is there from `first_retained_at` on (410)."""
+
+    first_retained_at: datetime
+
+
+PutOutcome: TypeAlias = Subscribed | RevisionConflict | Missing | StaleFence | WritersOpen | SubscriptionsFull | Ending
 DeleteOutcome: TypeAlias = Unsubscribed | RevisionConflict | Missing | StaleFence
 SteerOutcome: TypeAlias = Steered | Settled | Missing
 
@@ -206,6 +228,19 @@ def _fits(parts: tuple[str, ...], text: str) -> bool:
 def wants(spec: Spec, event: Event) -> bool:
     """Whether an event goes to a subscription."""
     return matches(spec.types, event.type) and (not spec.aggregates or matches(spec.aggregates, event.aggregate_id))
+
+
+def may_want(spec: Spec, *, jobs: bool) -> bool:
+    """Whether a subscription can want events of jobs, or others: who wants neither misses none that were removed."""
+    if not jobs:
+        return not spec.aggregates or not all(glob.startswith(JOBS) for glob in spec.aggregates)
+    of_jobs = not spec.aggregates or any(_may_begin(glob, JOBS) for glob in spec.aggregates)
+    return of_jobs and any(_may_begin(glob, "job.") for glob in spec.types)
+
+
+def _may_begin(glob: str, text: str) -> bool:
+    plain, star, _ = glob.partition("*")
+    return plain.startswith(text) or (bool(star) and text.startswith(plain))
 
 
 def key_of(spec: Spec, event: Event) -> str:

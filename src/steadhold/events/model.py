@@ -103,6 +103,13 @@ class EventTaken(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
+class ReferenceUnknown(Refusal):
+    """It refers to what context does not keep, and nobody pins (422)."""
+
+    data_ref: str
+
+
+@dataclass(frozen=True, slots=True)
 class TransitionConflict(Refusal):
     """The aggregate is not in the state that the transition leaves (409)."""
 
@@ -215,6 +222,11 @@ def event(
 def data_ref(name: str, data: bytes) -> str:
     """Refer to the inline data of an event."""
     return f"event:{name}#sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def in_context(reference: str) -> bool:
+    """Whether a reference is of bytes in context, well written or not: they are pinned while the event is kept."""
+    return reference.startswith("context:")
 
 
 def is_ours(aggregate_id: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from steadhold import fences
@@ -11,23 +11,20 @@ from steadhold.events.model import (
     Aggregate,
     AggregateType,
     Appended,
-    Causes,
-    Event,
-    EventsPruned,
     EventTaken,
     Happened,
-    History,
+    ReferenceUnknown,
     ReservedId,
     TransitionConflict,
     TransitionNotPermitted,
     TypeWritten,
-    event,
     event_id,
+    in_context,
     is_ours,
     place_of,
 )
 from steadhold.kit.fields import FenceRef
-from steadhold.kit.limits import CAUSES_MAX, EVENT_DATA_BYTES_MAX, EVENTS_MAX
+from steadhold.kit.limits import EVENT_DATA_BYTES_MAX, EVENTS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows
 from steadhold.kit.sql import Item, load
@@ -36,7 +33,8 @@ SQL = load(__file__)
 
 AppendOutcome: TypeAlias = (
     Appended | RevisionConflict | StaleFence | TransitionConflict | TransitionNotPermitted | EventTaken | ReservedId
-)
+    | ReferenceUnknown
+)  # fmt: skip
 
 
 def record(workspace: str, happened: Sequence[tuple[str, int, Happened]]) -> Plan[list[str]]:
@@ -103,6 +101,8 @@ def append(
     needed = owner if isinstance(found, Missing) else found.owner
     if refused := (yield from _owned(workspace, needed, [*fences_held, *([fence] if fence else [])])):
         return refused
+    if refused := (yield from _referred(workspace, happened)):
+        return refused
     if refused := (yield from _new_ids(workspace, happened)):
         return refused
     if refused := (yield from _permitted(workspace, found, expected, from_state, state, aggregate_type)):
@@ -122,13 +122,28 @@ def append(
         return _conflict((yield from aggregate.plan(workspace, aggregate_id)), expected)
     first = moved - len(happened) + 1
     placed = [(aggregate_id, revision, told) for revision, told in enumerate(happened, first)]
-    return Appended(moved, tuple((yield from record(workspace, placed))))
+    ids = yield from record(workspace, placed)
+    yield from _pinned(workspace, zip(ids, happened, strict=True))
+    return Appended(moved, tuple(ids))
 
 
 def _owned(workspace: str, owner: str | None, refs: Sequence[FenceRef]) -> Plan[StaleFence | None]:
     if refs and (refused := (yield from fences.require(workspace, refs))):
         return refused
     return StaleFence(owner) if owner is not None and all(ref.subject != owner for ref in refs) else None
+
+
+def _referred(workspace: str, happened: Sequence[Happened]) -> Plan[ReferenceUnknown | None]:
+    """What lies in context is held before anything is written, and pinned once the events have their ids."""
+    named = sorted({told.data_ref for told in happened if told.data_ref is not None and in_context(told.data_ref)})
+    hands = yield from each(SQL.hold_refs, [{"workspace": workspace, "data_ref": ref} for ref in named])
+    lost = next((ref for ref, hand in zip(named, hands, strict=True) if hand != [(True,)]), None)
+    return None if lost is None else ReferenceUnknown(lost)
+
+
+def _pinned(workspace: str, told: Iterable[tuple[str, Happened]]) -> Plan[None]:
+    refs = [(name, one.data_ref) for name, one in told if one.data_ref is not None and in_context(one.data_ref)]
+    yield from each(SQL.pin_refs, [{"workspace": workspace, "event_id": name, "data_ref": ref} for name, ref in refs])
 
 
 def _permitted(
@@ -172,6 +187,27 @@ def _conflict(found: Aggregate | Missing, expected: int | None) -> RevisionConfl
 
 
 @operation
+def transition(
+    workspace: str,
+    aggregate_id: str,
+    from_state: str,
+    state: str,
+    expected: int,
+    happened: Sequence[Happened],
+    *,
+    fence: FenceRef | None = None,
+    fences_held: Sequence[FenceRef] = (),
+) -> Plan[AppendOutcome]:
+    """Let an aggregate at revision `expected` go from one state to another, as `append` does, in your transaction."""
+    return (
+        yield from append.plan(
+            workspace, aggregate_id, expected, happened, fence=fence, fences_held=fences_held, from_state=from_state,
+            state=state,
+        )
+    )  # fmt: skip
+
+
+@operation
 def aggregate(workspace: str, aggregate_id: str) -> Plan[Aggregate | Missing]:
     """Read where an aggregate stands."""
     found = yield from maybe(SQL.aggregate, Aggregate, workspace=workspace, aggregate_id=aggregate_id)
@@ -185,13 +221,6 @@ def require(workspace: str, aggregate_id: str, revision: int) -> Plan[RevisionCo
     if found is None:
         return Missing()
     return None if found == revision else RevisionConflict(found)
-
-
-@operation
-def aggregates(workspace: str, after: str, limit: int) -> Plan[list[Aggregate]]:
-    """List aggregates by id, from behind `after`: those that you made, not those of the house."""
-    found = yield from rows(SQL.aggregates, workspace=workspace, after=after, limit=limit)
-    return [Aggregate(*row) for row in found]
 
 
 @operation
@@ -232,53 +261,14 @@ def get_type(workspace: str, aggregate_type: str) -> Plan[AggregateType | Missin
     ) or Missing()
 
 
+@operation
+def types(workspace: str, after: str, limit: int) -> Plan[list[AggregateType]]:
+    """List the types of aggregates by name, from behind `after`."""
+    return [_type(*row) for row in (yield from rows(SQL.types, workspace=workspace, after=after, limit=limit))]
+
+
 def _type(name: str, revision: int, states: list[str], before: list[str], after: list[str]) -> AggregateType:
     return AggregateType(name, revision, tuple(states), tuple(zip(before, after, strict=True)))
-
-
-@operation
-def causes(workspace: str, name: str, limit: int = CAUSES_MAX) -> Plan[Causes | Missing]:
-    """Follow an event back by `causation_id`, over all aggregates, at most `limit` steps; no event comes twice."""
-    found = yield from get.plan(workspace, name)
-    if isinstance(found, Missing):
-        return found
-    seen, chain = {name}, list[Event]()
-    while (cause := found.causation_id) is not None and cause not in seen:
-        if len(chain) == limit:
-            return Causes(tuple(chain), more=True)
-        seen.add(cause)
-        found = yield from get.plan(workspace, cause)
-        if isinstance(found, Missing):
-            return Causes(tuple(chain), lost=True)
-        chain.append(found)
-    return Causes(tuple(chain))
-
-
-@operation
-def history(workspace: str, aggregate_id: str, after: int, limit: int) -> Plan[History | EventsPruned]:
-    """Read an aggregate's events above a revision, oldest first.
-
-    `EventsPruned` where events above it were removed, which only the aggregate's first kept revision can tell (or its
-    next, where none is kept): revisions rise by one, but for where a new incarnation begins.
-    """
-    found = yield from rows(SQL.history, workspace=workspace, aggregate_id=aggregate_id, after=after, limit=limit)
-    events = tuple(event(*row) for row in found)
-    if events and events[0].aggregate_revision == after + 1:
-        return History(events)
-    ((first,),) = yield from rows(SQL.first_kept, workspace=workspace, aggregate_id=aggregate_id)
-    if first is not None and first > after + 1 and first & 0xFFFF_FFFF != 1:
-        return EventsPruned(first)
-    return History(events)
-
-
-@operation
-def get(workspace: str, name: str) -> Plan[Event | Missing]:
-    """Read an event by its id."""
-    if (place := place_of(name)) is None:
-        return (yield from maybe(SQL.named, event, workspace=workspace, event_id=name)) or Missing()
-    aggregate_id, revision = place
-    item = {"workspace": workspace, "aggregate_id": aggregate_id, "aggregate_revision": revision}
-    return (yield from maybe(SQL.at, event, **item)) or Missing()
 
 
 @operation

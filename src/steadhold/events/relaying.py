@@ -107,7 +107,7 @@ def free_lanes(workspace: str, limit: int) -> Plan[int]:
 
 @single_operation
 def deliver(
-    workspace: str, target: str, lane: int, ref: FenceRef, after: str, append: Append
+    workspace: str, target: str, lane: int, ref: FenceRef, after: str, append: Append, *, keys: int = KEYS
 ) -> Plan[tuple[int, str] | StaleFence]:
     """Publish the next of a lane to a target that brings its own plan: appended and settled in one transaction.
 
@@ -115,11 +115,23 @@ def deliver(
     """
     if stale := (yield from fences.require(workspace, [ref])):
         return stale
-    keys, batch = yield from _batch(workspace, target, lane, after)
+    dealt, batch = yield from _batch(workspace, target, lane, after, keys)
     if batch:
         answers = yield from append(workspace, target.partition(":")[2], batch)
         yield from _settle(workspace, batch, answers)
-    return keys
+    return dealt
+
+
+@single_operation
+def hold_up(
+    workspace: str, target: str, lane: int, ref: FenceRef, after: str, why: str
+) -> Plan[tuple[int, str] | StaleFence]:
+    """Let the next key of a lane be tried later, because its target broke on it."""
+    if stale := (yield from fences.require(workspace, [ref])):
+        return stale
+    dealt, batch = yield from _batch(workspace, target, lane, after, 1)
+    yield from _settle(workspace, batch, [flow.Retry(why) for _ in batch])
+    return dealt
 
 
 @operation
@@ -144,18 +156,26 @@ def settle(
     return None
 
 
-def _batch(workspace: str, target: str, lane: int, after: str) -> Plan[tuple[tuple[int, str], list[Publication]]]:
-    found = yield from rows(SQL.ready, workspace=workspace, target=target, lane=lane, after=after, keys=KEYS, each=EACH)
+def _batch(
+    workspace: str, target: str, lane: int, after: str, most: int = KEYS
+) -> Plan[tuple[tuple[int, str], list[Publication]]]:
+    found = yield from rows(SQL.ready, workspace=workspace, target=target, lane=lane, after=after, keys=most, each=EACH)
     keys = sorted({row[0] for row in found})
     places = [_named(workspace, *place) for place in _in_turn(found)]
     told = yield from each(SQL.event_held, places)
     held = yield from each(SQL.publication_held, places)
-    batch = [
-        _publication(hand[0], event(*row[0]))
-        for hand, row in zip(held, told, strict=True)
-        if hand and row and hand[0][-1] < 2
+    open_ones = [
+        (hand[0], event(*row[0])) for hand, row in zip(held, told, strict=True) if hand and row and hand[0][-1] < 2
     ]
+    gone = yield from _gone(workspace, sorted({row[1] for row, _ in open_ones}))
+    yield from skip(workspace, [(*_at(one), row[1], row[0]) for row, one in open_ones if row[1] in gone])
+    batch = [_publication(row, one) for row, one in open_ones if row[1] not in gone]
     return (len(keys), keys[-1] if keys else ""), sorted(batch, key=_order)
+
+
+def _gone(workspace: str, subscriptions: Sequence[str]) -> Plan[set[str]]:
+    hands = yield from each(SQL.gone, [{"workspace": workspace, "subscription": id} for id in subscriptions])
+    return {id for id, hand in zip(subscriptions, hands, strict=True) if hand and hand[0][0]}
 
 
 def _in_turn(found: Sequence[Row]) -> list[tuple[str, int, str]]:
@@ -203,6 +223,13 @@ def _verdict(workspace: str, verdict: flow.Verdict) -> Item:
         "seconds": verdict.seconds,
         "why": verdict.why,
     }
+
+
+def skip(workspace: str, publications: Sequence[Row]) -> Plan[None]:
+    """Never publish these, each (aggregate, revision, subscription, id). Their rows, and their events', are locked."""
+    if publications:
+        yield from rows(SQL.skip, workspace=workspace, ids=[row[3] for row in publications])
+        yield from close(workspace, [(row[0], row[1]) for row in publications])
 
 
 def close(workspace: str, places: Sequence[tuple[str, int]]) -> Plan[None]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
+from dataclasses import replace
 
 from msgspec import UNSET
 
-from steadhold.events import answers, doors, model, plans, wire
+from steadhold.events import answers, doors, model, plans, reading, wire
 from steadhold.events.model import Aggregate, AggregateType, Causes, Event, Happened
 from steadhold.kit import exact, limits
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
@@ -90,7 +92,7 @@ def listing(ask: Request) -> Ask[list[Aggregate]]:
     def render(found: list[Aggregate]) -> Answer:
         return reply.listing(ask, page(found, most, "aggregates", lambda one: (one.aggregate_id,)), _shown)
 
-    return Ask(plans.aggregates.call(ask.workspace, after[0] if after else "", most + 1), render)
+    return Ask(reading.aggregates.call(ask.workspace, after[0] if after else "", most + 1), render)
 
 
 def _shown(found: Aggregate) -> wire.AggregateReply:
@@ -103,12 +105,14 @@ def _shown(found: Aggregate) -> wire.AggregateReply:
     )
 
 
-def history(ask: Request) -> Ask[model.History | model.EventsPruned]:
+def history(ask: Request) -> Ask[model.History | model.EventsPruned | Missing]:
     """An aggregate's events above a revision, oldest first."""
     most, place = query.limit(ask), query.cursor(ask, "events", int)
     after = query.whole(ask, "after_revision") or 0
 
-    def render(found: model.History | model.EventsPruned) -> Answer:
+    def render(found: model.History | model.EventsPruned | Missing) -> Answer:
+        if isinstance(found, Missing):
+            return problem.MISSING
         if isinstance(found, model.EventsPruned):
             first = {"first_retained_revision": found.first_retained_revision}
             return Problem("events_pruned", "Some of the events asked for are not kept any more.", first)
@@ -116,13 +120,13 @@ def history(ask: Request) -> Ask[model.History | model.EventsPruned]:
             ask, page(found.events, most, "events", lambda one: (one.aggregate_revision,)), answers.event
         )
 
-    call = plans.history.call(ask.workspace, ask.params["id"], place[0] if place else after, most + 1)
+    call = reading.history.call(ask.workspace, ask.params["id"], place[0] if place else after, most + 1)
     return Ask(call, render)
 
 
 def event(ask: Request) -> Ask[Event | Missing]:
     """An event."""
-    call = plans.get.call(ask.workspace, ask.params["id"])
+    call = reading.get.call(ask.workspace, ask.params["id"])
     return Ask(call, lambda found: problem.MISSING if isinstance(found, Missing) else reply.json(answers.event(found)))
 
 
@@ -135,7 +139,7 @@ def data(ask: Request) -> Ask[Event | Missing]:
         media = "application/json" if exact.check(found.data) is None else "application/octet-stream"
         return Reply(200, found.data, media)
 
-    return Ask(plans.get.call(ask.workspace, ask.params["id"]), render)
+    return Ask(reading.get.call(ask.workspace, ask.params["id"]), render)
 
 
 def causes(ask: Request) -> Ask[Causes | Missing]:
@@ -147,7 +151,7 @@ def causes(ask: Request) -> Ask[Causes | Missing]:
         items = [answers.event(one) for one in found.events]
         return reply.json(wire.CausesReply(items=items, complete=not (found.more or found.lost), pruned=found.lost))
 
-    return Ask(plans.causes.call(ask.workspace, ask.params["id"]), render)
+    return Ask(reading.causes.call(ask.workspace, ask.params["id"]), render)
 
 
 def put_type(ask: Request) -> Ask[model.TypeWritten | RevisionConflict | StaleFence]:
@@ -177,14 +181,28 @@ def get_type(ask: Request) -> Ask[AggregateType | Missing]:
     return Ask(plans.get_type.call(ask.workspace, ask.params["type"]), render)
 
 
+def types(ask: Request) -> Ask[list[AggregateType]]:
+    """Types of aggregates by name."""
+    most, after = query.limit(ask), query.cursor(ask, "aggregate-types", str)
+
+    def render(found: list[AggregateType]) -> Answer:
+        return reply.listing(ask, page(found, most, "aggregate-types", lambda one: (one.aggregate_type,)), _type_shown)
+
+    return Ask(plans.types.call(ask.workspace, after[0] if after else "", most + 1), render)
+
+
 def _type(found: AggregateType, status: int = 200) -> Reply:
-    told = wire.TypeReply(
+    shown, resource = _type_shown(found), f"aggregate-type:{found.aggregate_type}"
+    return reply.json(shown, status, revision=found.revision, resource=resource)
+
+
+def _type_shown(found: AggregateType) -> wire.TypeReply:
+    return wire.TypeReply(
         aggregate_type=found.aggregate_type,
         revision=found.revision,
         states=[*found.states],
         edges=[wire.EdgeReply(before=before, after=after) for before, after in found.edges],
     )
-    return reply.json(told, status, revision=found.revision, resource=f"aggregate-type:{found.aggregate_type}")
 
 
 def refused(id: str, outcome: Refusal) -> Problem:
@@ -194,6 +212,8 @@ def refused(id: str, outcome: Refusal) -> Problem:
             return Problem("reserved_id", f"{id} is named as the house names its own; only its room appends to it.")
         case model.EventTaken(name):
             return Problem("event_taken", f"Another event has the id {name}.", {"event_id": name})
+        case model.ReferenceUnknown(ref):
+            return Problem("unknown_reference", f"{ref} names nothing that is kept.", {"reference": ref})
         case model.TransitionConflict(state):
             return Problem("transition_conflict", "The aggregate is not in the state that is left.", {"state": state})
         case model.TransitionNotPermitted(before, after):
@@ -210,12 +230,13 @@ CONDITIONS = ("condition_required", "condition_inexact", "condition_false", "sta
 _get = functools.partial(Route, "GET")
 _ONE = "/v1/subscriptions/{id}"
 
-ROUTES = (
+_OWN = (
     Route(
         "POST", "/v1/aggregates/{id}/events", append, "events:append", "Write down what happened",
         headers=("if-match", "if-none-match", "fence"), receipt="optional", body="json", takes=wire.AppendBody,
         gives=wire.AppendReply, status=201,
-        problems=(*CONDITIONS, "reserved_id", "event_taken", "transition_conflict", "transition_not_permitted"),
+        problems=(*CONDITIONS, "reserved_id", "event_taken", "unknown_reference", "transition_conflict",
+                  "transition_not_permitted"),
     ),
     _get("/v1/aggregates", listing, READ, "List aggregates", query=("limit", "cursor"), gives=wire.AggregateReply),
     _get("/v1/aggregates/{id}", get, READ, "Read where an aggregate stands", query=("wait_seconds",),
@@ -230,12 +251,15 @@ ROUTES = (
         headers=("if-match", "if-none-match", "fence"), receipt="optional", body="json", takes=wire.TypeBody,
         gives=wire.TypeReply, problems=CONDITIONS,
     ),
+    _get("/v1/aggregate-types", types, READ, "List types of aggregates", query=("limit", "cursor"),
+         gives=wire.TypeReply),
     _get("/v1/aggregate-types/{type}", get_type, READ, "Read which transitions a type permits",
          headers=("if-none-match",), gives=wire.TypeReply),
     Route(
-        "PUT", _ONE, doors.put, OPERATE, "Say which events go where", headers=("if-match", "if-none-match", "fence"),
+        "PUT", _ONE, functools.partial(doors.put, ()), OPERATE, "Say which events go where",
+        headers=("if-match", "if-none-match", "fence"),
         receipt="optional", body="json", takes=wire.SubscriptionBody, gives=wire.SubscriptionReply,
-        problems=(*CONDITIONS, "target_unknown", "writers_open", "subscriptions_full"),
+        problems=(*CONDITIONS, "target_unknown", "writers_open", "subscriptions_full", "subscription_ending"),
     ),
     _get(_ONE, doors.get, READ, "Read a subscription", query=("wait_seconds",), headers=("if-none-match",),
          gives=wire.SubscriptionReply),
@@ -244,7 +268,7 @@ ROUTES = (
     _get("/v1/subscriptions", doors.listing, READ, "List subscriptions", query=("limit", "cursor"),
          gives=wire.SubscriptionReply),
     Route("POST", f"{_ONE}/replay", doors.replay, OPERATE, "Publish again what happened", receipt="required",
-          body="json", takes=wire.ReplayBody, gives=wire.ReplayReply),
+          body="json", takes=wire.ReplayBody, gives=wire.ReplayReply, problems=("events_pruned",)),
     _get("/v1/publications", doors.publications, OPERATE, "List publications that wait",
          query=("state", "limit", "cursor"), gives=wire.PublicationReply),
     Route("POST", "/v1/publications/{id:uuid}/retry", doors.retry, OPERATE, "Publish now", receipt="optional",
@@ -252,3 +276,12 @@ ROUTES = (
     Route("POST", "/v1/publications/{id:uuid}/skip", doors.skip, OPERATE, "Never publish", receipt="optional",
           gives=wire.PublicationReply, problems=("publication_settled",)),
 )  # fmt: skip
+
+
+def routes(_kept_seconds: float, sinks: Collection[tuple[str, str]] = ()) -> tuple[Route, ...]:
+    """The doors of a server that has these sinks, each (workspace, name)."""
+    put = functools.partial(doors.put, sinks)
+    return tuple(replace(route, handle=put) if (route.method, route.path) == ("PUT", _ONE) else route for route in _OWN)
+
+
+ROUTES = routes(float(model.KEPT_SECONDS))

@@ -20,7 +20,8 @@ select coalesce(
   (select min(e.aggregate_revision) from steadhold.events e
    where e.workspace = :workspace::text and e.aggregate_id = :aggregate_id::text),
   (select a.revision + 1 from steadhold.aggregates a
-   where a.workspace = :workspace::text and a.aggregate_id = :aggregate_id::text))
+   where a.workspace = :workspace::text and a.aggregate_id = :aggregate_id::text),
+  steadhold.house_stands(:workspace::text, :aggregate_id::text) + 1)
 
 -- name: at
 -- rank: read
@@ -63,6 +64,18 @@ select i.n, l.revision from i join locked l using (aggregate_id)
 -- Holds ids that events are to have, until commit: who comes second waits here, and then sees the first's event.
 select i.n, pg_advisory_xact_lock(hashtextextended(:workspace::text || '/' || i.event_id, 4185))::text
 from (select * from unnest(:event_id::text[]) with ordinality as i(event_id, n) order by event_id offset 0) i
+
+-- name: hold_refs
+-- rank: blobs by data_ref
+-- Whether what events refer to is kept; its bytes stay until commit, so that they can be pinned. See migration 0022.
+select i.n, steadhold.hold_reference(:workspace::text, i.data_ref)
+from (select * from unnest(:data_ref::text[]) with ordinality as i(data_ref, n) order by data_ref offset 0) i
+
+-- name: pin_refs
+-- rank: aggregates by event_id
+-- Its bytes are held, so that this waits for nobody.
+select i.n, steadhold.pin_reference(:workspace::text, 'event:' || i.event_id, i.data_ref)::text
+from unnest(:event_id::text[], :data_ref::text[]) with ordinality as i(event_id, data_ref, n)
 
 -- name: create
 -- rank: aggregates by aggregate_id
@@ -242,8 +255,7 @@ delete from steadhold.event_takers t where t.workspace = :workspace::text and t.
 
 -- name: subscription_held
 -- rank: aggregates
-select s.revision, s.deleted, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
-from steadhold.subscriptions s
+select s.revision, s.deleted, s.ending from steadhold.subscriptions s
 where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text]) for update
 
 -- name: subscribe
@@ -262,7 +274,10 @@ returning s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered
 
 -- name: unsubscribe
 -- rank: aggregates
+-- `ending`: more is on its way to it, and is skipped step by step.
 update steadhold.subscriptions s set deleted = true, announce_at = null, changed_at = steadhold.clock(),
+  ending = exists (select from steadhold.publications p
+    where p.workspace = :workspace::text and p.state < 3 and p.subscription = :subscription::text),
   revision = greatest(s.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text])
 returning s.revision
@@ -276,8 +291,7 @@ where s.workspace = :workspace::text and s.subscription = any(array[:subscriptio
 -- name: subscription_kept
 -- rank: aggregates
 -- Held, so that a deletion waits and then finds what was written for it.
-select s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
-from steadhold.subscriptions s
+select 1 from steadhold.subscriptions s
 where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text]) and not s.deleted for key share
 
 -- name: subscriptions
@@ -454,8 +468,34 @@ where e.workspace = :workspace::text and e.aggregate_id = any(:aggregate_id::tex
 -- name: open_of
 -- rank: read
 -- Under way to whatever target: a subscription may have had another before.
-select p.id, p.aggregate_id, p.aggregate_revision from steadhold.publications p
-where p.workspace = :workspace::text and p.state < 3 and p.subscription = :subscription::text
+select p.aggregate_id, p.aggregate_revision, p.subscription, p.id from steadhold.publications p
+where p.workspace = :workspace::text and p.state < 3 and p.subscription = :subscription::text limit :limit::bigint
+
+-- name: ending
+-- rank: read
+-- A subscription that was deleted and has more on its way to it.
+select s.subscription from steadhold.subscriptions s
+where s.workspace = :workspace::text and s.ending order by s.subscription limit 1
+
+-- name: has_ended
+-- rank: aggregates
+-- Nothing of it is on its way any more, or a replay that came before its end has left something: then it goes on.
+update steadhold.subscriptions s set ending = false
+where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text]) and not exists (
+  select from steadhold.publications p
+  where p.workspace = :workspace::text and p.state < 3 and p.subscription = :subscription::text)
+
+-- name: gone
+-- rank: aggregates by subscription
+-- Which subscriptions have ended. Held, so that nothing is published to one once its deletion was answered.
+with i as materialized (
+  select * from unnest(:subscription::text[]) with ordinality as i(subscription, n)
+), locked as materialized (
+  select s.subscription, s.ending from steadhold.subscriptions s
+  where s.workspace = :workspace::text and s.subscription = any(:subscription::text[])
+  order by s.subscription for key share
+)
+select i.n, l.ending from i join locked l using (subscription)
 
 -- name: skip
 -- rank: aggregates
@@ -479,9 +519,14 @@ from steadhold.publications p where p.workspace = :workspace::text and p.id = an
 select p.id, p.subscription, p.target, p.aggregate_id, p.aggregate_revision, p.state, p.attempts, p.next_at, p.why, p.made_at,
   p.settled_at
 from steadhold.publications p
-where p.workspace = :workspace::text and p.state < 3 and p.state <= :state::smallint
-  and (p.state, p.id) > (:state::smallint, :after::uuid)
-order by p.state, p.id limit :limit::bigint
+where p.workspace = :workspace::text and p.state < 3 and p.state = :state::smallint
+  and (p.made_at, p.id) > (timestamptz 'epoch' + :microseconds::bigint * interval '1 microsecond', :after::uuid)
+order by p.made_at, p.id limit :limit::bigint
+
+-- name: horizons
+-- rank: read
+-- Up to when events were removed. Read once what is to be published again is held: nothing of that is removed any more.
+select h.jobs, h.removed_to from steadhold.event_horizons h where h.workspace = :workspace::text
 
 -- name: replayable
 -- rank: read
@@ -539,3 +584,8 @@ returning t.aggregate_type, t.revision, t.states, t.edges_from, t.edges_to
 -- rank: read
 select t.aggregate_type, t.revision, t.states, t.edges_from, t.edges_to from steadhold.aggregate_types t
 where t.workspace = :workspace::text and t.aggregate_type = any(array[:aggregate_type::text])
+
+-- name: types
+-- rank: read
+select t.aggregate_type, t.revision, t.states, t.edges_from, t.edges_to from steadhold.aggregate_types t
+where t.workspace = :workspace::text and t.aggregate_type > :after::text order by t.aggregate_type limit :limit::bigint

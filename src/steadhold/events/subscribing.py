@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,8 +14,10 @@ from steadhold.events import flow, relaying
 from steadhold.events.flow import (
     STATES,
     DeleteOutcome,
+    Ending,
     PutOutcome,
     Replayed,
+    ReplayPruned,
     Settled,
     Spec,
     State,
@@ -34,12 +36,15 @@ from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import SUBSCRIPTIONS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
+from steadhold.kit.sql import Row
 
 PATIENCE_MS: Final = 100
 """How long the first subscription of a workspace holds up whoever writes events, at most."""
 
 MINE: Final = "subscriptions"
-FIRST: Final = UUID(int=0)
+FIRST: Final = ("0", str(UUID(int=0)))
+SKIPPED_AT_ONCE: Final = 1_000
+"""What is on its way to a subscription that is deleted, and is skipped with that."""
 
 
 def want(workspace: str, by: str, patience_ms: int = PATIENCE_MS) -> Plan[bool]:
@@ -75,11 +80,13 @@ def subscribe(
     if stale := (yield from fences.require(workspace, fences_held)):
         return stale
     found = yield from rows(SQL.subscription_held, workspace=workspace, subscription=id)
-    revision, gone = found[0][:2] if found else (None, True)
+    revision, gone, ending = found[0] if found else (None, True, False)
     if gone and expected is not None:
         return Missing(revision)
     if not gone and expected != revision:
         return RevisionConflict(revision)
+    if ending:
+        return Ending()
     if gone and (yield from one(SQL.subscriptions_count, int, workspace=workspace)) >= SUBSCRIPTIONS_MAX:
         return SubscriptionsFull()
     if not (yield from want(workspace, MINE, patience_ms)):
@@ -93,28 +100,47 @@ def subscribe(
 
 @single_operation
 def unsubscribe(workspace: str, id: str, expected: int, fences_held: Sequence[FenceRef] = ()) -> Plan[DeleteOutcome]:
-    """Delete a subscription at revision `expected`; what is on its way to it is skipped."""
+    """Delete a subscription at revision `expected`; what is on its way to it is skipped, never published from here on.
+
+    Much of it is skipped in steps after this (`end`), and until then nobody can subscribe under this id (`Ending`).
+    """
     if stale := (yield from fences.require(workspace, fences_held)):
         return stale
+    under_way = yield from _held(
+        workspace, id, SKIPPED_AT_ONCE
+    )  # events before subscriptions: who matches takes them so
     found = yield from rows(SQL.subscription_held, workspace=workspace, subscription=id)
     if not found or found[0][1]:
         return Missing(found[0][0] if found else None)
     if found[0][0] != expected:
         return RevisionConflict(found[0][0])
+    yield from relaying.skip(workspace, under_way)
     revision = yield from one(SQL.unsubscribe, int, workspace=workspace, subscription=id)
-    yield from _skip_all(workspace, id)
     yield from hold_taker(workspace, MINE)
     if not (yield from one(SQL.subscriptions_count, int, workspace=workspace)):
         yield from unwant(workspace, MINE)
     return Unsubscribed(revision)
 
 
-def _skip_all(workspace: str, id: str) -> Plan[None]:
-    found = yield from rows(SQL.open_of, workspace=workspace, subscription=id)
-    places = [(aggregate_id, revision) for _, aggregate_id, revision in found]
-    yield from each(SQL.event_held, [_place(workspace, *place) for place in places])
-    yield from rows(SQL.skip, workspace=workspace, ids=[row[0] for row in found])
-    yield from relaying.close(workspace, places)
+@single_operation
+def end(workspace: str, limit: int) -> Plan[int]:
+    """Skip some of what is on its way to a subscription that was deleted; answers how many."""
+    found = yield from rows(SQL.ending, workspace=workspace)
+    if not found:
+        return 0
+    ((id,),) = found
+    under_way = yield from _held(workspace, id, limit)
+    yield from relaying.skip(workspace, under_way)
+    if len(under_way) < limit:
+        yield from rows(SQL.has_ended, workspace=workspace, subscription=id)
+    return len(under_way)
+
+
+def _held(workspace: str, id: str, limit: int) -> Plan[list[Row]]:
+    found = yield from rows(SQL.open_of, workspace=workspace, subscription=id, limit=limit)
+    yield from each(SQL.event_held, [_place(workspace, *row[:2]) for row in found])
+    yield from each(SQL.publication_held, [{**_place(workspace, *row[:2]), "subscription": row[2]} for row in found])
+    return [*found]
 
 
 def _place(workspace: str, aggregate_id: str, revision: int) -> dict[str, object]:
@@ -141,10 +167,13 @@ def subscriptions(workspace: str, after: str, limit: int) -> Plan[list[Subscript
 
 
 @operation
-def publications(workspace: str, state: State, after: str | None, limit: int) -> Plan[list[Told]]:
-    """List publications that are pending, blocked or parked, by id."""
-    place = FIRST if after is None else UUID(after)
-    found = yield from rows(SQL.publications, workspace=workspace, state=STATES.index(state), after=place, limit=limit)
+def publications(workspace: str, state: State, after: tuple[str, str] | None, limit: int) -> Plan[list[Told]]:
+    """List publications that are pending, blocked or parked, the oldest first; `after` is a place of theirs."""
+    microseconds, id = after or FIRST
+    found = yield from rows(
+        SQL.publications, workspace=workspace, state=STATES.index(state), microseconds=int(microseconds),
+        after=UUID(id), limit=limit,
+    )  # fmt: skip
     return [_told(*row) for row in found]
 
 
@@ -178,21 +207,25 @@ def _steer(workspace: str, id: str, verb: str) -> Plan[SteerOutcome]:
     state = STATES[now]
     if state in {"published", "skipped"} or (verb == "retry" and state == "pending"):
         return Settled(state)
-    yield from rows(SQL.skip if verb == "skip" else SQL.again, workspace=workspace, ids=[UUID(id)])
-    yield from relaying.close(workspace, [place] if verb == "skip" else [])
+    if verb == "skip":
+        yield from relaying.skip(workspace, [(*place, found.subscription, UUID(id))])
+    else:
+        yield from rows(SQL.again, workspace=workspace, ids=[UUID(id)])
     return Steered((yield from one(SQL.publication, _told, workspace=workspace, id=UUID(id))))
 
 
 @single_operation
 def replay(
     workspace: str, id: str, first: datetime, until: datetime, after: tuple[str, int], limit: int
-) -> Plan[Replayed | Missing]:
-    """Publish what happened from `first` to before `until` again, as far as it is kept and the subscription wants it.
+) -> Plan[Replayed | Missing | ReplayPruned]:
+    """Publish what happened from `first` to before `until` again, if the subscription wants it.
+
+    `ReplayPruned` where something that it may have wanted is not kept any more.
 
     At most `limit` events from behind the place `after` are looked at; go on from `Replayed.after` until it is None.
     """
-    found = yield from maybe(SQL.subscription_kept, flow.subscription, workspace=workspace, subscription=id)
-    if found is None:
+    found = yield from subscription.plan(workspace, id)
+    if isinstance(found, Missing):
         return Missing()
     seen = yield from rows(
         SQL.replayable, workspace=workspace, first=first, until=until, limit=limit,
@@ -202,6 +235,12 @@ def replay(
     held = yield from each(
         SQL.event_held, [_place(workspace, told.aggregate_id, told.aggregate_revision) for told in kept]
     )
+    if not (yield from rows(SQL.subscription_kept, workspace=workspace, subscription=id)):
+        return Missing()  # held behind the events, as whoever matches or deletes it holds them
+    horizons = yield from rows(SQL.horizons, workspace=workspace)
+    removed = max((to for jobs, to in horizons if flow.may_want(found.spec, jobs=jobs)), default=None)
+    if removed is not None and first <= removed:
+        return ReplayPruned(removed + timedelta(microseconds=1))
     wanted: list[Event] = [event(*hand[0]) for hand in held if hand]
     yield from relaying.publish(workspace, wanted, found, again=True)
     return Replayed(len(wanted), (seen[-1][0], seen[-1][1]) if len(seen) == limit else None)

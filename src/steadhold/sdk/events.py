@@ -59,7 +59,8 @@ class AggregatesRoom(Room[Mode]):
 
         Raises:
             RevisionConflict: it is at another revision, or there is one. StaleFence, OutcomeUnknown.
-            Problem: `transition_conflict`, `transition_not_permitted`, `event_taken`, `reserved_id`.
+            Problem: `transition_conflict`, `transition_not_permitted`, `event_taken`, `reserved_id`,
+                `unknown_reference`.
         """
         body = members(
             events=[event.body() for event in events],
@@ -92,7 +93,7 @@ class AggregatesRoom(Room[Mode]):
         """What happened to it above a revision, oldest first.
 
         Raises:
-            Problem: `events_pruned`, where some of it is not kept any more.
+            NotFound: there is no such aggregate. Problem: `events_pruned`, where some of it is not kept any more.
         """
         start = after_revision or None
         yield from pages(
@@ -136,6 +137,11 @@ class AggregatesRoom(Room[Mode]):
         target, headers = at("aggregate-types", type), put_if(if_revision)
         got = yield change("PUT", target, body, operation_id=operation_id, fences=fences, headers=headers)
         return read(got, AggregateType)
+
+    @flow
+    def types(self) -> Stream[AggregateType]:
+        """Every type of aggregates, by name."""
+        yield from pages(lambda cursor: at("aggregate-types", cursor=cursor), AggregateType)
 
     @verb
     def get_type(self, type: str) -> Script[AggregateType]:
@@ -189,7 +195,7 @@ class SubscriptionsRoom(Room[Mode]):
 
         Raises:
             RevisionConflict: it has another revision, or there is one. StaleFence, OutcomeUnknown.
-            Problem: `writers_open`, `subscriptions_full`.
+            Problem: `writers_open`, `subscriptions_full`, `subscription_ending`, `target_unknown`.
         """
         body = {
             "types": list(types), "target": dict(target), "aggregates": list(aggregates), "ordered_by": ordered_by,
@@ -233,6 +239,7 @@ class SubscriptionsRoom(Room[Mode]):
 
         Raises:
             NotFound: there is none. OutcomeUnknown.
+            Problem: `events_pruned`, where something of it is not kept any more (extras: `first_retained_at`).
         """
         total, step, cursor = 0, 0, None
         while True:

@@ -1,4 +1,4 @@
-"""Webhooks of this server: what seals their secrets, where they may lead, and the dispatcher that sends to them."""
+"""What leaves this server: what seals secrets, where webhooks may lead, their dispatcher, and the sinks of events."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from steadhold.play.single import roll_back
 from steadhold.server import relay
 from steadhold.server.loops import Act
 from steadhold.server.settings import Settings
+from steadhold.sinks import Sinks, read_sinks
 from steadhold.webhooks import guard
 from steadhold.webhooks.dispatch import Dispatcher, Play
 
@@ -28,9 +29,15 @@ def handed(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
     """What doors of rooms are given beside their windows. Raises ValueError where a setting cannot be read."""
     sealing, rules = seal.read_keys(settings.sealing_key), guard.read_rules(settings.webhooks_allow)
     return {
+        "events": {"sinks": frozenset(read_sinks(settings.sinks))},
         "inboxes": {"sealing": sealing, "base": settings.public_url.rstrip("/")},
         "webhooks": {"sealing": sealing, "rules": rules},
     }
+
+
+def sinks(settings: Settings) -> Sinks:
+    """The sinks of this process. Raises SinkFault where the setting cannot be read."""
+    return Sinks(read_sinks(settings.sinks))
 
 
 def acts(of: Dispatcher | None, matching: Act) -> Mapping[str, Act]:

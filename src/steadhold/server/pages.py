@@ -51,6 +51,7 @@ class Pages:
             case "/readyz":
                 return await self._ready()
             case "/metrics":
+                await self.tallies.refresh()
                 return Reply(200, self.tallies.text(), METRICS_TYPE)
             case "/v1/capabilities":
                 return Reply(200, msgspec.json.encode(capabilities(self.settings, self.house.house)))

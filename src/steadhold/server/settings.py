@@ -78,6 +78,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tuple[str, ...],
         Meta(description="Where webhooks may lead beside public addresses by https on port 443."),
     ] = ()
+    sinks: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Where events may be published outside: WORKSPACE/NAME=nats://HOST:PORT/SUBJECT, one a sink.",
+            extra=SECRET,
+        ),
+    ] = ()
     log_format: Annotated[str, Meta(pattern="^(json|text)$", description="Form of the log lines.")] = "json"
     retention: Retention = Retention()
 

@@ -58,17 +58,21 @@ def load(
 
 
 def _outward(settings: Settings) -> None:
-    """Refuse a sealing key, or an entry of the list of places, that cannot be read."""
+    """Refuse a sealing key, or an entry of the lists of places and of sinks, that cannot be read."""
+    from steadhold import sinks
     from steadhold.kit import seal
     from steadhold.webhooks import guard
 
     try:
         seal.read_keys(settings.sealing_key)
         guard.read_rules(settings.webhooks_allow)
+        sinks.read_sinks(settings.sinks)
     except seal.KeyFault as error:
         raise SettingError(f"sealing_key: {error}") from None
     except guard.EntryFault as error:
         raise SettingError(f"webhooks_allow: {error}") from None
+    except sinks.SinkFault as error:
+        raise SettingError(f"sinks: {error}") from None
 
 
 def shown(loaded: Loaded) -> list[tuple[str, Any, str]]:

@@ -66,6 +66,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "condition_false": Kind(412, "reread", "The condition is false"),
     "condition_required": Kind(428, "reread", "A condition is needed"),
     "condition_inexact": Kind(428, "reread", "The condition must name one revision"),
+    "unknown_reference": Kind(422, "stop", "There are no bytes of this reference"),
     "path_taken": Kind(409, "reread", "There is a file at the path"),
     "upload_lapsed": Kind(409, "resend", "The upload was given up"),
     # --- operations ---
@@ -107,7 +108,6 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "until_required": Kind(422, "stop", "The wait needs an end"),
     "bad_schema": Kind(422, "stop", "The schema is not a JSON Schema"),
     "reserved_key": Kind(422, "stop", "The key is reserved"),
-    "reference_unknown": Kind(422, "stop", "The reference names nothing that is kept"),
     "two_sources": Kind(422, "stop", "Say a value or a reference to it, not both"),
     # --- approvals ---
     "not_approver": Kind(403, "stop", "This one does not decide"),
