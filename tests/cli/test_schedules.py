@@ -11,11 +11,15 @@ AT, UTC = "2027-03-14T07:00:00Z", "2027-03-14T07:00:00.000000Z"
 SPEC = {"cron": "30 2 * * *", "time_zone": "America/New_York", "target": {"job": {"type": "report"}}}
 
 
-def schedule(revision=7, *, status=200, spec=None, **more):
-    told = {
-        "id": "nightly", "revision": revision, "spec": spec or SPEC, "paused": False, "next_at": UTC, "cursor": UTC,
+def schedule_of(spec, revision=7, **more):
+    return {
+        "id": "nightly", "revision": revision, "spec": spec, "paused": False, "next_at": UTC, "cursor": UTC,
         "zone_tables": "2026f", "made_at": UTC, "changed_at": UTC, **more,
     }  # fmt: skip
+
+
+def schedule(revision=7, *, status=200, spec=None, **more):
+    told = schedule_of(spec or SPEC, revision, **more)
     return reply(status, msgspec.json.encode(told), revision=revision, etag=f'"{revision}"')
 
 
@@ -112,7 +116,7 @@ def test_schedules_are_listed_with_when(steadhold, server):
     found = [msgspec.json.decode(answer.content) for answer in (schedule(), schedule(spec=every), schedule(spec=once))]
     server.then(page(*found))
     rows = steadhold("schedules", "ls", "-o", "table").stdout.splitlines()
-    assert rows[0].split() == ["ID", "WHEN", "NEXT_AT", "PAUSED", "JOB"]
+    assert rows[0].split() == ["ID", "WHEN", "NEXT_AT", "PAUSED", "STARTS"]
     assert "30 2 * * * America/New_York" in rows[1]
     assert [row.split()[-1] for row in rows[1:]] == ["report", "poll", "poll"]
     assert "every 60 s" in rows[2]
@@ -209,3 +213,17 @@ def test_a_name_that_can_be_none_is_not_asked_about(steadhold, server):
     steadhold("locks", "acquire", "a b", code=2)
     steadhold("lock", "run", "a b", "--", "true", code=2)
     assert not server.requests
+
+
+def test_an_event_is_sent_to_an_inbox(steadhold, server):
+    spec = {"every_seconds": 60, "target": {"inbox": {"inbox": "reports", "type": "report.due"}}}
+    server.then(schedule(status=201, spec=spec), page(schedule_of(spec)), page(run(event_id="schedule:nightly@2")))
+    put = ("schedules", "put", "nightly", "report.due", '{"n": 1.10}', "--inbox", "reports", "--create")
+    steadhold(*put, "--every-seconds", "60", "--overlap", "enqueue")
+    assert b'"data":{"n": 1.10}' in server.last.content
+    target = {"inbox": "reports", "type": "report.due", "data": {"n": 1.1}}
+    assert body(server) == {"every_seconds": 60, "target": {"inbox": target}}
+    assert "report.due to reports" in steadhold("schedules", "ls", "-o", "table").stdout
+    assert "schedule:nightly@2" in steadhold("schedules", "runs", "nightly", "-o", "table").stdout
+    refused = steadhold(*put, "--every-seconds", "60", "--priority", "2", code=2)
+    assert "leave out --priority" in refused.stderr

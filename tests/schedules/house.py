@@ -12,11 +12,11 @@ from steadhold.web.hub import Hub
 from steadhold.web.serve import Doors
 from tests.jobs.house import House as Jobs
 
-SCOPES = ("schedules:*", "jobs:*")
+SCOPES = ("schedules:*", "jobs:*", "inboxes:*")
 
 
 class House(Jobs):
-    """The doors, and a client that may do everything with schedules and jobs."""
+    """The doors, and a client that may do everything with schedules, jobs and inboxes."""
 
     def __init__(self, player, workspace):
         super().__init__(player, workspace)

@@ -84,8 +84,10 @@ BAD = {
     ),
     "half a second": ({"at": "2999-01-01T00:00:00.5Z", **JOB}, 422, "bad_schedule", {"pointer": "/at"}),
     "the past": ({"at": "2001-01-01T00:00:00Z", **JOB}, 422, "never_due", {}),
-    "an inbox": ({"every_seconds": 9, "target": {"inbox": {"name": "x"}}}, 422, "target_unknown", {}),
-    "no target": ({"every_seconds": 9, "target": {}}, 422, "target_unknown", {}),
+    "an inbox": (
+        {"every_seconds": 9, "target": {"inbox": {"inbox": "x", "type": "t"}}}, 422, "target_unknown", {"inbox": "x"},
+    ),
+    "no target": ({"every_seconds": 9, "target": {}}, 422, "bad_schedule", {"pointer": "/target"}),
     "a value and a reference": (
         {"every_seconds": 9, "target": {"job": {"type": "t", "input": 1, "input_ref": "x"}}}, 422, "two_sources", {},
     ),

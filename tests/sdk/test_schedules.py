@@ -134,6 +134,11 @@ def test_with_a_server(site, key):  # noqa: F811 - fixtures
         assert bytes(client.schedules.get("exact").spec["target"]["job"]["input"]) == raw
         assert client.schedules.put_spec("exact", exact.spec, if_revision=exact.revision).revision == exact.revision
         assert client.schedules.delete("exact", if_revision=exact.revision) == exact.revision + 1
+        client.inboxes["reports"].create()
+        sends = client.schedules.put_event("e", "reports", "report.due", {"n": 1}, every_seconds=3_600)
+        assert sends.spec["target"]["inbox"]["type"] == "report.due"
+        event = client.schedules.trigger("e")
+        assert (event.outcome, event.inbox, event.job_id) == ("started", "reports", None)
         run = client.schedules.trigger("s")
         assert [job.job_id for job in client.jobs.list()] == [run.job_id]
         assert [found.trigger_id for found in client.schedules.runs("s")] == [run.trigger_id]

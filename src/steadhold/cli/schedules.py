@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steadhold.sdk.client import Client
     from steadhold.sdk.schedule_shapes import PreviewItem, Run, Schedule
 
-LISTED: Final = ("id", "when", "next_at", "paused", "job")
+LISTED: Final = ("id", "when", "next_at", "paused", "starts")
 COMING: Final = ("local_time", "scheduled_at", "note")
 RAN: Final = ("scheduled_at", "local_time", "kind", "outcome", "job_id", "note")
 FLAGS: Final = ("paused", "made_again")
@@ -76,6 +76,7 @@ def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
     "--deadline-seconds", type=click.FloatRange(min=0), metavar="N", help="Failed if a job has not ended then."
 )
 @click.option("--tag", "tags", multiple=True, help="Several may be given.")
+@click.option("--inbox", metavar="NAME", help="Send an event of TYPE there instead of a job; INPUT are its data.")
 @click.option("--spec", type=click.Path(exists=True, dir_okay=False), help="All of it from a JSON file, instead.")
 @click.option("--create", is_flag=True, help="Make a schedule that is not there.")
 @click.option("--if-match", "if_revision", type=int, metavar="N", help="Replace this revision.")
@@ -86,7 +87,7 @@ def put(
     client: Client, id: str, job_type: str | None, input: str | None, file: str | None, spec: str | None,
     create: bool, if_revision: int | None, operation_id: str | None, out: Out, **said: Any,  # noqa: FBT001
 ) -> None:  # fmt: skip
-    """Submit a job of TYPE at each time that --cron, --every-seconds or --at says.
+    """Submit a job of TYPE at each time that --cron, --every-seconds or --at says; or, to --inbox, send an event.
 
     INPUT is a JSON text, kept as the bytes it is; `-` reads standard input. What is due already is settled first: a
     change makes nothing run at once, and the same again changes nothing.
@@ -100,8 +101,11 @@ def put(
         _alone(input, file, said)
         out.one(client.schedules.put_spec(id, Path(spec).read_bytes(), **how), if_true=FLAGS)
     elif job_type is not None:
-        raw = given("INPUT", input, file)
-        out.one(client.schedules.put(id, job_type, raw=raw, **said, **how), if_true=FLAGS)
+        raw, inbox = given("INPUT", input, file), said.pop("inbox")
+        if inbox is None:
+            out.one(client.schedules.put(id, job_type, raw=raw, **said, **how), if_true=FLAGS)
+        else:
+            out.one(client.schedules.put_event(id, inbox, job_type, raw=raw, **_timed(said), **how), if_true=FLAGS)
 
 
 @schedules.command()
@@ -201,14 +205,33 @@ def _alone(input: str | None, file: str | None, said: dict[str, Any]) -> None:
         raise click.UsageError("--spec says all of it: leave out the other options, or put them into the file.")
 
 
+def _timed(said: dict[str, Any]) -> dict[str, Any]:
+    """What of the options holds for an event, too: none that is about a job."""
+    about_jobs = (
+        "input_ref",
+        "priority",
+        "deadline_seconds",
+        "tags",
+        "sequential",
+        "jitter_seconds",
+        "freshness_seconds",
+    )
+    given = [name for name in about_jobs if said.pop(name) not in {None, False, ()}]
+    if given or said.pop("overlap") not in {None, "enqueue"}:
+        words = ", ".join(f"--{name.removesuffix('s').replace('_', '-')}" for name in given) or "--overlap"
+        raise click.UsageError(f"An event is sent as it is: leave out {words}.")
+    return said
+
+
 def _listed(schedule: Schedule) -> dict[str, Any]:
     spec = schedule.spec
     if "cron" in spec:
         when = f"{spec['cron']} {spec['time_zone']}"
     else:
         when = f"every {spec['every_seconds']} s" if "every_seconds" in spec else f"at {spec['at']}"
-    job = spec["target"].get("job", {}).get("type")
-    return {"id": schedule.id, "when": when, "next_at": schedule.next_at, "paused": schedule.paused, "job": job}
+    target = spec["target"]
+    starts = target["job"]["type"] if "job" in target else f"{target['inbox']['type']} to {target['inbox']['inbox']}"
+    return {"id": schedule.id, "when": when, "next_at": schedule.next_at, "paused": schedule.paused, "starts": starts}
 
 
 def _coming(item: PreviewItem) -> dict[str, Any]:
@@ -222,7 +245,7 @@ def _coming(item: PreviewItem) -> dict[str, Any]:
 
 
 def _ran(run: Run) -> dict[str, Any]:
-    notes = [run.reason or run.code]
+    notes = [run.reason or run.code or run.event_id]
     if run.last_at is not None:
         notes.append(f"{run.count} of them, the last {run.last_at:%Y-%m-%dT%H:%M:%SZ}")
     if run.covers:

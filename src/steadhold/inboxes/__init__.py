@@ -37,7 +37,7 @@ from steadhold.inboxes.model import (
 )
 from steadhold.inboxes.plans import append, append_one, delete, get, inboxes, put, read, receipt
 from steadhold.inboxes.relayed import publish
-from steadhold.inboxes.sending import Sending, send
+from steadhold.inboxes.sending import Sending, lead, send
 
 __all__ = [
     "Acknowledged",
@@ -74,6 +74,7 @@ __all__ = [
     "get_consumer",
     "inboxes",
     "item",
+    "lead",
     "lease",
     "prune_applied",
     "publish",

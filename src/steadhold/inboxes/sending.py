@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -57,9 +58,17 @@ def send(workspace: str, inbox: str, sending: Sending) -> Plan[Sent | NoInbox]:
         sending.causation_id,
     )  # fmt: skip
     yield from events.record(workspace, [(place, 1, happened)])
-    told = Event(place, 1, name, 1, _EVER, sending.type, "", None, None, None)
-    yield from publish(workspace, [told], _subscription(inbox), again=False)
+    yield from lead(workspace, inbox, [(place, 1, happened)])
     return Sent(name)
+
+
+def lead(workspace: str, inbox: str, told: Sequence[tuple[str, int, Happened]]) -> Plan[None]:
+    """Send events of a room's own aggregates, which it has just recorded, to an inbox: those of one in their order."""
+    found = [
+        Event(aggregate_id, revision, events.event_id(aggregate_id, revision), 1, _EVER, one.type, "", None, None, None)
+        for aggregate_id, revision, one in told
+    ]
+    yield from publish(workspace, found, _subscription(inbox), again=False)
 
 
 def _subscription(inbox: str) -> Subscription:

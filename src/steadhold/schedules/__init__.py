@@ -12,22 +12,24 @@ from steadhold.schedules.outcomes import (
     Run,
     RunsPruned,
     Schedule,
+    TargetMissing,
     TooManyInstants,
     Triggered,
     Written,
 )
 from steadhold.schedules.plans import backfill, delete, pause, put, resume, trigger
 from steadhold.schedules.reading import get, preview, runs, schedules
-from steadhold.schedules.spec import Job, Spec
+from steadhold.schedules.spec import Event, Job, Spec
 from steadhold.schedules.ticking import forget, replan, tick
 
-CAPABILITIES = {"schedule_targets": ["job"], "zone_tables": tables_version()}
+CAPABILITIES = {"schedule_targets": ["job", "inbox"], "zone_tables": tables_version()}
 """What schedules can start in this version, and the zone tables by which they find instants."""
 
 __all__ = [
     "CAPABILITIES",
     "Backfilled",
     "Deleted",
+    "Event",
     "Job",
     "NeverDue",
     "Preview",
@@ -36,6 +38,7 @@ __all__ = [
     "Schedule",
     "Span",
     "Spec",
+    "TargetMissing",
     "TooManyInstants",
     "Triggered",
     "Written",

@@ -41,6 +41,8 @@ def run(found: Run) -> RunReply:
         reason=None if failed else found.reason,
         code=found.reason if failed else None,
         job_id=found.job_id,
+        inbox=found.inbox,
+        event_id=found.event_id,
         operation_id=found.operation_id,
         last_at=reply.instant(found.last_at) if found.count > 1 else None,
         count=found.count,

@@ -8,44 +8,53 @@ from typing import Any
 from msgspec import UNSET, Raw
 
 from steadhold.jobs.doors import content
-from steadhold.kit.limits import JOB_INPUT_BYTES_MAX
+from steadhold.kit.limits import JOB_INPUT_BYTES_MAX, SCHEDULE_EVENT_BYTES_MAX
 from steadhold.schedules import cron, instants
-from steadhold.schedules.spec import Job, Spec
-from steadhold.schedules.wire import Dst, JobTarget, SpecBody, Target
+from steadhold.schedules import spec as specs
+from steadhold.schedules.spec import Event, Job, Spec
+from steadhold.schedules.wire import Dst, InboxTarget, JobTarget, SpecBody
 from steadhold.web import reply
 from steadhold.web.problem import stop
 
 
 def spec_of(body: SpecBody) -> Spec:
     """The spec that a body describes; Stop where it is none."""
-    text = _one_cadence(body)
-    dst = body.dst or Dst()
-    return Spec(
-        job=_job(body.target),
-        cron=text,
-        every_seconds=body.every_seconds,
-        at=_whole(body.at, "/at"),
-        time_zone=body.time_zone,
-        gap=dst.gap,
-        fold=dst.fold,
-        missed=body.missed.policy,
-        window_seconds=body.missed.window_seconds,
-        max_runs=body.missed.max_runs,
-        overlap=body.overlap,
-        sequential=body.sequential,
-        jitter_seconds=body.jitter_seconds,
-        starts_at=_whole(body.starts_at, "/starts_at"),
-        ends_at=_whole(body.ends_at, "/ends_at"),
-        paused=body.paused,
-        freshness_seconds=body.freshness_seconds,
-    )
+    members = _members(body)
+    try:
+        return Spec(**members)
+    except specs.Unfit as unfit:
+        stop("bad_schedule", str(unfit), pointer=f"/{unfit.member}")
+
+
+def _members(body: SpecBody) -> dict[str, Any]:
+    text, target, dst = _one_cadence(body), body.target, body.dst or Dst()
+    return {
+        "job": None if target.job is None else _job(target.job),
+        "event": None if target.inbox is None else _event(target.inbox),
+        "cron": text,
+        "every_seconds": body.every_seconds,
+        "at": _whole(body.at, "/at"),
+        "time_zone": body.time_zone,
+        "gap": dst.gap,
+        "fold": dst.fold,
+        "missed": body.missed.policy,
+        "window_seconds": body.missed.window_seconds,
+        "max_runs": body.missed.max_runs,
+        "overlap": body.overlap or ("coalesce" if target.inbox is None else "enqueue"),
+        "sequential": body.sequential,
+        "jitter_seconds": body.jitter_seconds,
+        "starts_at": _whole(body.starts_at, "/starts_at"),
+        "ends_at": _whole(body.ends_at, "/ends_at"),
+        "paused": body.paused,
+        "freshness_seconds": body.freshness_seconds,
+    }
 
 
 def _one_cadence(body: SpecBody) -> str | None:
     """The expression, where there is one, as it is kept."""
     if sum(said is not None for said in (body.cron, body.every_seconds, body.at)) != 1:
         stop("bad_schedule", "Say exactly one of cron, every_seconds and at.", pointer="")
-    if body.sequential and body.overlap != "enqueue":
+    if body.sequential and body.overlap != "enqueue" and body.target.inbox is None:
         stop("bad_schedule", 'Only overlap "enqueue" can be sequential.', pointer="/sequential")
     if body.starts_at is not None and body.ends_at is not None and body.starts_at >= body.ends_at:
         stop("bad_schedule", "`ends_at` has to lie after `starts_at`.", pointer="/ends_at")
@@ -75,10 +84,7 @@ def _whole(moment: datetime | None, pointer: str) -> datetime | None:
     return None if moment is None else moment.astimezone(UTC)
 
 
-def _job(target: Target) -> Job:
-    if target.job is None or target.inbox is not UNSET:
-        stop("target_unknown", "This version starts jobs: say target.job, and nothing else.", pointer="/target")
-    job = target.job
+def _job(job: JobTarget) -> Job:
     return Job(
         type=job.type,
         input=content(job.input, job.input_ref, "input", JOB_INPUT_BYTES_MAX),
@@ -88,6 +94,11 @@ def _job(target: Target) -> Job:
         deadline_seconds=job.deadline_seconds,
         tags=tuple(dict.fromkeys(job.tags)),
     )
+
+
+def _event(event: InboxTarget) -> Event:
+    data = content(event.data, None, "data", SCHEDULE_EVENT_BYTES_MAX)
+    return Event(event.inbox, event.type, b"null" if data is None else data, event.schema_version)
 
 
 def body_of(spec: Spec) -> dict[str, Any]:
@@ -106,12 +117,21 @@ def body_of(spec: Spec) -> dict[str, Any]:
         "ends_at": reply.maybe_instant(spec.ends_at),
         "paused": spec.paused,
         "freshness_seconds": spec.freshness_seconds,
-        "target": {"job": _target(spec.job)},
+        "target": _told(spec),
     }
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _target(job: Job) -> JobTarget:
+def _told(spec: Spec) -> dict[str, Any]:
+    if spec.event is not None:
+        sent = spec.event
+        told = InboxTarget(inbox=sent.inbox, type=sent.type, schema_version=sent.schema_version, data=Raw(sent.data))
+        return {"inbox": told}
+    assert spec.job is not None, "a schedule starts a job or sends an event"
+    return {"job": _job_told(spec.job)}
+
+
+def _job_told(job: Job) -> JobTarget:
     return JobTarget(
         type=job.type,
         input=UNSET if job.input is None else Raw(job.input),

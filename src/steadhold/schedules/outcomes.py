@@ -53,6 +53,8 @@ class Deleted(msgspec.Struct, frozen=True):
 class Run(msgspec.Struct, frozen=True):
     """What became of an instant, or of `count` of them up to `last_at`. It answers for [window_start, scheduled_at).
 
+    It has a job, or (`inbox`, `event_id`) is an event on its way to an inbox.
+
     `reason` is why instants were skipped, or the code with which admission refused. `local_time` is that of the first.
     """
 
@@ -71,6 +73,8 @@ class Run(msgspec.Struct, frozen=True):
     reason: str | None
     job_id: str | None
     recorded_at: datetime
+    inbox: str | None = None
+    event_id: str | None = None
 
 
 class Triggered(msgspec.Struct, frozen=True):
@@ -99,6 +103,13 @@ class NeverDue(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
+class TargetMissing(Refusal):
+    """There is no such inbox to send to (422)."""
+
+    inbox: str
+
+
+@dataclass(frozen=True, slots=True)
 class TooManyInstants(Refusal):
     """The span has more instants than one backfill takes (422)."""
 
@@ -113,7 +124,7 @@ class RunsPruned(Refusal):
     after: datetime
 
 
-PutOutcome: TypeAlias = Written | NeverDue | RevisionConflict | Missing | StaleFence
+PutOutcome: TypeAlias = Written | NeverDue | TargetMissing | RevisionConflict | Missing | StaleFence
 DeleteOutcome: TypeAlias = Deleted | RevisionConflict | Missing | StaleFence
 PauseOutcome: TypeAlias = Written | RevisionConflict | Missing | StaleFence
 TriggerOutcome: TypeAlias = Triggered | RevisionConflict | Missing | StaleFence

@@ -13,7 +13,7 @@ from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import BACKFILL_INSTANTS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, each, rows, single_operation
-from steadhold.schedules import instants, model, reading, recording
+from steadhold.schedules import instants, model, reading, recording, telling
 from steadhold.schedules import spec as specs
 from steadhold.schedules.model import TICK, Fresh
 from steadhold.schedules.outcomes import (
@@ -26,6 +26,7 @@ from steadhold.schedules.outcomes import (
     PutOutcome,
     RunsPruned,
     Schedule,
+    TargetMissing,
     TooManyInstants,
     Triggered,
     TriggerOutcome,
@@ -44,7 +45,8 @@ def put(
 
     What was due under the spec before is settled first. The same spec again changes nothing. A new schedule, and one
     that is made again, begins now: no earlier instant runs. Outcomes: `Written`, `NeverDue` where the spec has no
-    instant to come, `RevisionConflict`, `Missing(last_revision)`, `StaleFence`.
+    instant to come, `TargetMissing` where there is no inbox to send to, `RevisionConflict`, `Missing(last_revision)`,
+    `StaleFence`.
     """
     stale = yield from fences.require(workspace, fences_held)
     if stale is not None:
@@ -60,11 +62,15 @@ def put(
         following = specs.next_after(spec, after)
         if following is None:
             return NeverDue()
+        if spec.event and not (yield from recording.inboxes_there(workspace, [spec.event])):
+            return TargetMissing(spec.event.inbox)
         next_at = None if spec.paused else following.at
         if held is not None:
             return (yield from _told(workspace, held, at, spec, next_at))
         if made := (yield from rows(SQL.make, **_made(workspace, id, spec, at, next_at))):
-            return Written(_schedule(id, made[0][0], spec, at.now, next_at), created=True)
+            revision = made[0][0]
+            yield from telling.changed(workspace, id, at.base + 1, "created", revision)
+            return Written(_schedule(id, revision, spec, at.now, next_at), created=True)
 
 
 def _unexpected(held: Held | None, expected: int | None) -> RevisionConflict | Missing | None:
@@ -75,17 +81,16 @@ def _unexpected(held: Held | None, expected: int | None) -> RevisionConflict | M
 
 def _told(workspace: str, held: Held, at: Moment, spec: Spec, next_at: datetime | None) -> Plan[Written]:
     yield from recording.settle(workspace, held, at)
-    after = yield from _changed(workspace, held.id, at, spec, next_at)
     again = held.deleted
+    after = yield from _changed(workspace, held.id, at, spec, next_at, "created" if again else "changed")
     return Written(reading.schedule(after), created=again, made_again=again)
 
 
-def _changed(
-    workspace: str, id: str, at: Moment, spec: Spec, next_at: datetime | None, *, deleted: bool = False
-) -> Plan[Held]:
-    yield from rows(SQL.change, **_made(workspace, id, spec, at, next_at), deleted=deleted)
+def _changed(workspace: str, id: str, at: Moment, spec: Spec, next_at: datetime | None, what: str) -> Plan[Held]:
+    yield from rows(SQL.change, **_made(workspace, id, spec, at, next_at), deleted=what == "deleted")
     after = yield from recording.hold(workspace, id)
     assert after is not None, "a schedule that is held is not removed"
+    yield from telling.changed(workspace, id, after.told, what, after.revision)
     return after
 
 
@@ -112,7 +117,7 @@ def delete(workspace: str, id: str, expected: int, fences_held: Sequence[FenceRe
         return held
     at = yield from recording.moment()
     yield from recording.settle(workspace, held, at)
-    return Deleted((yield from _changed(workspace, id, at, held.spec, None, deleted=True)).revision)
+    return Deleted((yield from _changed(workspace, id, at, held.spec, None, "deleted")).revision)
 
 
 def _held(
@@ -157,7 +162,8 @@ def _paused(
     yield from recording.settle(workspace, held, at)
     spec = msgspec.structs.replace(held.spec, paused=paused)
     following = None if paused else specs.next_after(spec, max(held.cursor, at.now))
-    after = yield from _changed(workspace, id, at, spec, following.at if following else None)
+    what = "paused" if paused else "resumed"
+    after = yield from _changed(workspace, id, at, spec, following.at if following else None, what)
     return Written(reading.schedule(after))
 
 

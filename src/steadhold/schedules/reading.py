@@ -22,7 +22,7 @@ from steadhold.schedules.spec import TICK, Spec
 NEVER: Final = datetime(9999, 12, 31, tzinfo=UTC)
 """Behind every instant."""
 
-OUTCOMES: Final[tuple[Outcome, ...]] = ("started", "coalesced", "skipped", "failed")
+OUTCOMES: Final[tuple[Outcome, ...]] = ("started", "coalesced", "skipped", "failed", "started")
 
 
 def schedule(held: Held) -> Schedule:
@@ -71,14 +71,15 @@ def told(workspace: str, id: str, found: Iterable[tuple[Any, ...]]) -> Plan[list
 def _run(
     id: str, at: datetime, manual: bool, last: datetime, count: int, local: str, start: datetime, covers: bytes,  # noqa: FBT001 - a row
     trigger: str, operation: str | None, revision: int, outcome: int, reason: str | None, job: str | None,
-    recorded: datetime, *, waiting: bool,
+    recorded: datetime, inbox: str | None, event_id: str | None, *, waiting: bool,
 ) -> Run:  # fmt: skip
     kind: Kind = "manual" if manual else "schedule" if operation is None else "backfill"
     said: Outcome = "waiting" if waiting and outcome == ADMITTED else OUTCOMES[outcome]
     spans = read_spans(covers)
     return Run(
-        id, kind, at, last, count, local, start, spans, trigger, operation, revision, said, reason, job, recorded
-    )
+        id, kind, at, last, count, local, start, spans, trigger, operation, revision, said, reason, job, recorded,
+        inbox, event_id,
+    )  # fmt: skip
 
 
 def asked(workspace: str, id: str, operation_id: str) -> Plan[Run | None]:

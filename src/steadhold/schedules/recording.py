@@ -6,18 +6,20 @@ jobs that nobody has claimed, and then everything is written. Nobody who holds a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from steadhold import events, jobs
+from steadhold import jobs
 from steadhold.jobs import withdrawing
 from steadhold.jobs.moving import Held as HeldJob
 from steadhold.kit.plan import Plan, each, one
+from steadhold.kit.plan import rows as plain
 from steadhold.kit.sql import load
-from steadhold.schedules import model, rows
+from steadhold.schedules import model, rows, telling
 from steadhold.schedules.model import Place, Range, Skip, Standing
 from steadhold.schedules.rows import Admission, Held, Moment, Row, Work
+from steadhold.schedules.spec import Event
 
 SQL: Final = load(__file__)
 
@@ -112,7 +114,8 @@ def write(workspace: str, works: Sequence[Work], at: Moment, free: Mapping[str, 
     `free` are the unclaimed jobs that are held. A run whose job is refused takes no place: what waits goes on.
     """
     submitted = yield from _submitted(workspace, works)
-    made = [list(rows.rows_of(work, submitted[n])) for n, work in enumerate(works)]
+    there = yield from inboxes_there(workspace, [work.held.spec.event for work in works if work.decisions])
+    made = [rows.rows_of(work, submitted[n], there, at.base) for n, work in enumerate(works)]
     both = list(zip(works, made, strict=True))
     taken = [
         (free[row.place.job_id], work.held.subject)
@@ -123,16 +126,32 @@ def write(workspace: str, works: Sequence[Work], at: Moment, free: Mapping[str, 
     yield from withdrawing.withdraw(workspace, taken, "coalesced")
     yield from _kept(workspace, both)
     yield from each(SQL.advance, [rows.advance(workspace, work, mine, at) for work, mine in both])
-    yield from events.record(workspace, [told for work, mine in both for told in rows.events_of(work, mine, at.base)])
+    yield from telling.tell(workspace, both)
     return made
+
+
+def inboxes_there(workspace: str, sent: Iterable[Event | None]) -> Plan[set[str]]:
+    """Which of the inboxes are there that events are to go to."""
+    wanted = sorted({event.inbox for event in sent if event is not None})
+    if not wanted:
+        return set()
+    return {name for (name,) in (yield from plain(SQL.inboxes, workspace=workspace, inboxes=wanted))}
 
 
 def _submitted(workspace: str, works: Sequence[Work]) -> Plan[list[list[Admission | None]]]:
     wanted = [
-        [None if isinstance(said, Skip) else rows.submission(work, said) for said in work.decisions] for work in works
+        [
+            None if isinstance(said, Skip) or work.held.spec.job is None else rows.submission(work, said)
+            for said in work.decisions
+        ]
+        for work in works
     ]
     flat = [job for mine in wanted for job in mine if job is not None]
-    instead = [model.taken(said) for work in works for said in work.decisions if not isinstance(said, Skip)]
+    instead = [
+        model.taken(said)
+        for work in works if work.held.spec.job is not None
+        for said in work.decisions if not isinstance(said, Skip)
+    ]  # fmt: skip
     outcomes = iter((yield from jobs.submit_all.plan(workspace, flat, instead))) if flat else iter(())
     return [[None if job is None else (job, next(outcomes)) for job in mine] for mine in wanted]
 

@@ -12,6 +12,7 @@ from steadhold.kit.plan import Call, Refusal
 from steadhold.schedules import answering, plans, reading
 from steadhold.schedules import outcomes as out
 from steadhold.schedules.asking import spec_of
+from steadhold.schedules.spec import Spec
 from steadhold.schedules.wire import (
     BackfillBody,
     BackfillReply,
@@ -31,6 +32,7 @@ def put(ask: Request) -> Ask[out.PutOutcome]:
     """Say when it runs what, under a condition."""
     id, expected = ask.params["id"], conditions.put(ask)
     spec = spec_of(decode.body(ask, SpecBody))
+    needs = _target_needs(ask, spec)
 
     def render(outcome: out.PutOutcome) -> Answer:
         if isinstance(outcome, Missing):
@@ -39,7 +41,16 @@ def put(ask: Request) -> Ask[out.PutOutcome]:
         return _written(outcome)
 
     call = plans.put.call(ask.workspace, id, spec, expected, ask.fences)
-    return Ask(call, render, touches=(("schedule", id), CLAIMABLE))
+    return Ask(call, render, touches=(("schedule", id), CLAIMABLE), needs=(("schedules:write", id), needs))
+
+
+def _target_needs(ask: Request, spec: Spec) -> tuple[str, str]:
+    """Whoever says what a schedule starts may start it alone, too: else it would do what its key may not."""
+    scope, name = ("jobs:submit", "") if spec.event is None else ("inboxes:append", spec.event.inbox)
+    if not ask.permits(scope, name or None):
+        lacks = f"This key lacks the scope {scope}" + (f" for {name!a}" if name else "")
+        problem.stop("missing_scope", f"{lacks}, which the target of this schedule needs.", scope=scope)
+    return scope, name
 
 
 def _written(outcome: out.Written | Refusal) -> Answer:
@@ -175,6 +186,8 @@ def refused(outcome: Refusal) -> Problem:
     match outcome:
         case out.NeverDue():
             return Problem("never_due", "No instant of it is still to come; an instant that has passed never runs.")
+        case out.TargetMissing(inbox):
+            return Problem("target_unknown", f"There is no inbox {inbox!a}: make it first.", {"inbox": inbox})
         case out.TooManyInstants(count, allowed):
             why = f"The span has {count} instants, and one backfill takes {allowed}; ask in parts."
             return Problem("backfill_too_large", why, {"count": count, "limit": allowed})

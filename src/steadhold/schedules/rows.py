@@ -1,16 +1,16 @@
-"""From decisions to what is written of them: the job of a run, the rows of runs, the events."""
+"""From decisions to what is written of them: the job of a run, the rows of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 import msgspec
 
-from steadhold import jobs
+from steadhold import events, jobs
 from steadhold.access import NotEntitled, QueueFull
-from steadhold.events import Happened
 from steadhold.jobs.admission import SubmitOutcome
 from steadhold.schedules import instants, model
 from steadhold.schedules import spec as specs
@@ -20,7 +20,7 @@ from steadhold.schedules.spec import Spec
 Admission: TypeAlias = tuple[jobs.Submission, SubmitOutcome]
 """A job, and what admission said of it."""
 
-ADMITTED, COALESCED, SKIPPED, FAILED = range(4)
+ADMITTED, COALESCED, SKIPPED, FAILED, SENT = range(5)
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -89,6 +89,13 @@ class Row(msgspec.Struct, frozen=True):
     job: str | None = None
     grows: bool = False
     place: Place | None = None
+    inbox: str | None = None
+    number: int = 0
+
+    @property
+    def news(self) -> int:
+        """How many events tell of it: none where a range goes on, two where one of them is sent."""
+        return 0 if self.grows else 1 + (self.outcome == SENT)
 
 
 def read_spans(body: bytes) -> tuple[Span, ...]:
@@ -100,6 +107,7 @@ def submission(work: Work, decision: Start | Widen) -> jobs.Submission:
     """The job of a run: what the schedule says, and which run it is of."""
     held, spec = work.held, work.held.spec
     job, scheduled = spec.job, model.newest(decision)
+    assert job is not None, "what starts a job says which"
     trigger = trigger_of(work, decision)
     window = f"{instant(decision.window_start)}&window_end={instant(scheduled)}"
     reference = f"{held.subject}?trigger_id={trigger}&scheduled_at={instant(scheduled)}&window_start={window}"
@@ -134,17 +142,40 @@ def trigger_of(work: Work, decision: Start | Widen) -> str:
     return _trigger(work, decision.fresh.scheduled_at, manual=decision.fresh.manual)
 
 
+def row_trigger(work: Work, row: Row) -> str:
+    """The identity of the run that a row is of."""
+    return row.place.trigger_id if row.place else _trigger(work, row.scheduled_at, manual=row.manual)
+
+
 def _trigger(work: Work, at: datetime, *, manual: bool) -> str:
     return specs.trigger_id(work.held.id, work.operation_id if manual and work.operation_id else at)
 
 
-def rows_of(work: Work, submitted: Sequence[Admission | None]) -> Iterator[Row]:
-    """What became of each decision, given what admission said of its job."""
+def rows_of(work: Work, submitted: Sequence[Admission | None], inboxes: AbstractSet[str], base: int) -> list[Row]:
+    """What became of each decision, given what admission said of its job, and which inboxes there are."""
+    number, found = max(work.held.told, base), list[Row]()
+    for row in _rows(work, submitted, inboxes):
+        found.append(msgspec.structs.replace(row, number=number + 1))
+        number += row.news
+    return found
+
+
+def _rows(work: Work, submitted: Sequence[Admission | None], inboxes: AbstractSet[str]) -> Iterator[Row]:
+    event = work.held.spec.event
     for decision, made in zip(work.decisions, submitted, strict=True):
         if isinstance(decision, Skip):
             yield _skipped(work, decision)
         elif made is not None:
             yield from _run(decision, *made)
+        elif event is not None and isinstance(decision, Start):
+            yield _sent(decision, event.inbox, there=event.inbox in inboxes)
+
+
+def _sent(start: Start, inbox: str, *, there: bool) -> Row:
+    """A run that is an event: on its way once this commits, if there is somewhere to go."""
+    fresh = msgspec.structs.replace(start.fresh, window_start=start.window_start, covers=start.covers)
+    row = _row(fresh, SENT) if there else _row(fresh, FAILED, "inbox_missing")
+    return msgspec.structs.replace(row, inbox=inbox) if there else row
 
 
 def _skipped(work: Work, skip: Skip) -> Row:
@@ -210,7 +241,14 @@ def item(workspace: str, work: Work, row: Row) -> dict[str, Any]:
         "outcome": row.outcome,
         "reason": row.reason,
         "job": row.job,
+        "inbox": row.inbox,
+        "event_id": sent_as(work, row) if row.outcome == SENT else None,
     }
+
+
+def sent_as(work: Work, row: Row) -> str:
+    """The id of the event that a run sends: it follows the one that tells of the run."""
+    return events.event_id(work.held.subject, row.number + 1)
 
 
 def grown(workspace: str, work: Work, row: Row) -> dict[str, Any]:
@@ -242,7 +280,7 @@ def advance(workspace: str, work: Work, made: Sequence[Row], at: Moment) -> dict
         last = own[-1]
         range_at = None if last.outcome != SKIPPED else range_at if last.grows else last.scheduled_at
     manual = [row.scheduled_at for row in made if row.manual and row.place is None]
-    told = sum(map(_news, made))
+    told = sum(row.news for row in made)
     return {
         "workspace": workspace,
         "id": work.held.id,
@@ -253,31 +291,3 @@ def advance(workspace: str, work: Work, made: Sequence[Row], at: Moment) -> dict
         "told": max(work.held.told, at.base) + told if told else work.held.told,
         "tables": instants.tables_version(),
     }
-
-
-def _news(row: Row) -> bool:
-    """Whether an outcome is told: that of a range was when it began."""
-    return not row.grows
-
-
-NAMES = ("schedule.waiting", "schedule.coalesced", "schedule.skipped", "schedule.failed")
-
-
-def events_of(work: Work, made: Sequence[Row], base: int) -> Iterator[tuple[str, int, Happened]]:
-    """An event for each row that is new or has another outcome now; a range that goes on was told when it began."""
-    number = max(work.held.told, base)
-    for row in made:
-        if not _news(row):
-            continue
-        number += 1
-        trigger = row.place.trigger_id if row.place else _trigger(work, row.scheduled_at, manual=row.manual)
-        data = {
-            "trigger_id": trigger,
-            "scheduled_at": instant(row.scheduled_at),
-            "job_id": row.job,
-            "reason": row.reason,
-        }
-        if row.count > 1:
-            data |= {"last_at": instant(row.last_at), "count": row.count}
-        kept = {name: value for name, value in data.items() if value is not None}
-        yield work.held.subject, number, Happened(NAMES[row.outcome], msgspec.json.encode(kept), correlation_id=trigger)

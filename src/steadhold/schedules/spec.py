@@ -40,13 +40,32 @@ class Job(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
 
 
+class Event(msgspec.Struct, frozen=True):
+    """The event that each run sends to an inbox: beside what it says of its run, `data`, which are exact JSON bytes."""
+
+    inbox: str
+    type: str
+    data: bytes = b"null"
+    schema_version: int = 1
+
+
+class Unfit(ValueError):
+    """A member of a spec does not fit its target."""
+
+    def __init__(self, member: str, why: str) -> None:
+        super().__init__(why)
+        self.member = member
+
+
 class Spec(msgspec.Struct, frozen=True, kw_only=True):
-    """When and what. Exactly one of `cron` (with a time zone), `every_seconds` and `at`; instants are whole seconds.
+    """When and what: a job, or an event, which says overlap "enqueue" and nothing that is about jobs. Exactly one of
+    `cron` (with a time zone), `every_seconds` and `at`; instants are whole seconds.
 
     Instants lie from `starts_at` on and before `ends_at`; an interval is counted from `starts_at`, or from 1970.
     """
 
-    job: Job
+    job: Job | None = None
+    event: Event | None = None
     cron: str | None = None
     every_seconds: int | None = None
     at: datetime | None = None
@@ -63,6 +82,20 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     ends_at: datetime | None = None
     paused: bool = False
     freshness_seconds: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a spec whose target it does not fit."""
+        if (self.job is None) == (self.event is None):
+            raise Unfit("target", "A schedule starts a job, or sends an event: say exactly one of them.")
+        if self.event is None:
+            return
+        if self.event.type.startswith("schedule."):
+            raise Unfit("target/inbox/type", "Types that begin with schedule. tell of runs: choose another.")
+        if self.overlap != "enqueue":
+            raise Unfit("overlap", 'An event has no end that another could wait for: its overlap is "enqueue".')
+        for name in ("sequential", "jitter_seconds", "freshness_seconds"):
+            if getattr(self, name):
+                raise Unfit(name, f"{name} is about jobs: leave it out where a run is an event.")
 
     @property
     def one_at_a_time(self) -> bool:

@@ -77,11 +77,17 @@ cross join lateral (
   order by r.scheduled_at limit i.most
 ) r
 
+-- name: inboxes
+-- rank: read
+-- Which of these inboxes are there.
+select b.name from steadhold.inboxes b
+where b.workspace = :workspace::text and b.name = any(:inboxes::text[]) and b.present
+
 -- name: make
 -- rank: schedules
-insert into steadhold.schedules (workspace, id, revision, spec, since, cursor, next_at, tables, made_at, changed_at)
+insert into steadhold.schedules (workspace, id, revision, spec, since, cursor, next_at, tables, made_at, changed_at, told)
 select :workspace::text, :id::text, (h.incarnation << 32) + 1, :spec::bytea, :now::timestamptz, :now::timestamptz,
-  :next_at::timestamptz, :tables::text, :now::timestamptz, :now::timestamptz
+  :next_at::timestamptz, :tables::text, :now::timestamptz, :now::timestamptz, (h.incarnation << 32) + 1
 from steadhold.house h where h.single
 on conflict (workspace, id) do nothing
 returning revision
@@ -94,7 +100,8 @@ update steadhold.schedules s set
   spec = :spec::bytea, since = :now::timestamptz, cursor = greatest(s.cursor, :now::timestamptz),
   next_at = :next_at::timestamptz, tables = :tables::text, range_at = null, deleted = :deleted::boolean,
   made_at = case when s.deleted and not :deleted::boolean then :now::timestamptz else s.made_at end,
-  changed_at = :now::timestamptz
+  changed_at = :now::timestamptz,
+  told = greatest(s.told, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 where s.workspace = :workspace::text and s.id = :id::text
 returning revision
 
@@ -118,15 +125,16 @@ returning i.n, true
 -- What became of instants. An instant that has a row already is a fault of ours, and no second run: it raises.
 insert into steadhold.schedule_runs (
   workspace, schedule, scheduled_at, manual, last_at, count, local, window_start, covers, trigger_id, operation_id,
-  revision, outcome, reason, job, live, recorded_at)
+  revision, outcome, reason, job, live, recorded_at, inbox, event_id)
 select :workspace::text, i.schedule, i.scheduled_at, i.manual, i.last_at, i.count, i.local, i.window_start, i.covers,
-  i.trigger_id, i.operation_id, i.revision, i.outcome, i.reason, i.job, i.outcome = 0, steadhold.clock()
+  i.trigger_id, i.operation_id, i.revision, i.outcome, i.reason, i.job, i.outcome = 0, steadhold.clock(),
+  i.inbox, i.event_id
 from unnest(
   :schedule::text[], :scheduled_at::timestamptz[], :manual::boolean[], :last_at::timestamptz[], :count::bigint[],
   :local::text[], :window_start::timestamptz[], :covers::bytea[], :trigger_id::uuid[], :operation_id::text[],
-  :revision::bigint[], :outcome::int[], :reason::text[], :job::uuid[]
+  :revision::bigint[], :outcome::int[], :reason::text[], :job::uuid[], :inbox::text[], :event_id::text[]
 ) as i(schedule, scheduled_at, manual, last_at, count, local, window_start, covers, trigger_id, operation_id, revision,
-  outcome, reason, job)
+  outcome, reason, job, inbox, event_id)
 
 -- name: grow
 -- rank: read by schedule, scheduled_at
@@ -161,7 +169,7 @@ returning i.n, true
 -- rank: read by schedule, at
 -- The row that an instant has already, alone or in a range.
 select i.n, r.scheduled_at, r.manual, r.last_at, r.count, r.local, r.window_start, r.covers, r.trigger_id::text,
-  r.operation_id, r.revision, r.outcome, r.reason, r.job::text, r.recorded_at
+  r.operation_id, r.revision, r.outcome, r.reason, r.job::text, r.recorded_at, r.inbox, r.event_id
 from unnest(:schedule::text[], :at::timestamptz[]) with ordinality as i(schedule, at, n)
 cross join lateral (
   select r.* from steadhold.schedule_runs r
@@ -174,7 +182,7 @@ where r.last_at >= i.at
 -- rank: read
 -- The run that an operation asked for.
 select r.scheduled_at, r.manual, r.last_at, r.count, r.local, r.window_start, r.covers, r.trigger_id::text,
-  r.operation_id, r.revision, r.outcome, r.reason, r.job::text, r.recorded_at
+  r.operation_id, r.revision, r.outcome, r.reason, r.job::text, r.recorded_at, r.inbox, r.event_id
 from steadhold.schedule_runs r
 where r.workspace = :workspace::text and r.schedule = :schedule::text and r.operation_id = :operation::text and r.manual
 
@@ -197,7 +205,7 @@ order by s.id limit :limit::bigint
 -- rank: read
 -- A page of runs, the newest instant first.
 select r.scheduled_at, r.manual, r.last_at, r.count, r.local, r.window_start, r.covers, r.trigger_id::text,
-  r.operation_id, r.revision, r.outcome, r.reason, r.job::text, r.recorded_at
+  r.operation_id, r.revision, r.outcome, r.reason, r.job::text, r.recorded_at, r.inbox, r.event_id
 from steadhold.schedule_runs r
 where r.workspace = :workspace::text and r.schedule = :schedule::text
   and (r.scheduled_at, r.manual) < (:before::timestamptz, :manual::boolean)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, Raw, UnsetType
+from msgspec import UNSET, Meta
 
 from steadhold.jobs.takes import Bytes, Id, Moment, Reference
 from steadhold.kit import limits
+from steadhold.kit.ids import NO_NUL
 from steadhold.schedules.instants import Fold, Gap
 from steadhold.schedules.model import Kind, Outcome
 from steadhold.schedules.spec import Overlap, Policy
@@ -33,11 +34,20 @@ class JobTarget(Taken, kw_only=True, frozen=True):
     tags: Annotated[list[Id], Meta(max_length=limits.JOB_TAGS_MAX)] = []
 
 
+class InboxTarget(Taken, kw_only=True, frozen=True):
+    """The event that each run sends; the bytes of `data` are kept as they are, as a member of the event's."""
+
+    inbox: Id
+    type: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX, pattern=NO_NUL)]
+    schema_version: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    data: Bytes = UNSET
+
+
 class Target(Taken, kw_only=True, frozen=True):
-    """What a run starts: a job. An inbox event is not known in this version."""
+    """What a run starts: a job, or an event on its way to an inbox."""
 
     job: JobTarget | None = None
-    inbox: Raw | UnsetType = UNSET
+    inbox: InboxTarget | None = None
 
 
 class Dst(Taken, kw_only=True, frozen=True):
@@ -65,7 +75,7 @@ class SpecBody(Taken, kw_only=True, frozen=True):
     time_zone: str | None = None
     dst: Dst | None = None
     missed: Missed = Missed()
-    overlap: Overlap = "coalesce"
+    overlap: Overlap | None = None
     sequential: bool = False
     jitter_seconds: Annotated[int, Meta(ge=0, le=limits.JITTER_SECONDS_MAX)] = 0
     starts_at: Moment | None = None
@@ -126,6 +136,8 @@ class RunReply(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     reason: str | None = None
     code: str | None = None
     job_id: str | None = None
+    inbox: str | None = None
+    event_id: str | None = None
     operation_id: str | None = None
     last_at: Instant | None = None
     count: int = 1

@@ -61,7 +61,7 @@ class Covered(msgspec.Struct, frozen=True):
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an instant, or of `count` of them up to `last_at`.
 
-    `reason` says why it was skipped, `code` how admission refused its job.
+    `reason` says why it was skipped, `code` how its job was refused; `inbox` and `event_id` what was sent.
     """
 
     schedule_id: str
@@ -76,6 +76,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     code: str | None = None
     job_id: str | None = None
+    inbox: str | None = None
+    event_id: str | None = None
     operation_id: str | None = None
     last_at: datetime | None = None
     count: int = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import msgspec
 
@@ -29,12 +29,29 @@ from steadhold.sdk.words import (
     read,
 )
 
-__all__ = ["Backfill", "Covered", "Preview", "PreviewItem", "Run", "Schedule", "SchedulesRoom", "Window"]
+__all__ = ["Backfill", "Covered", "Preview", "PreviewItem", "Run", "Schedule", "SchedulesRoom", "When", "Window"]
 
 Gap: TypeAlias = Literal["run_after", "skip"]
 Fold: TypeAlias = Literal["first", "second", "both"]
 Policy: TypeAlias = Literal["skip", "latest", "all"]
 Overlap: TypeAlias = Literal["skip", "coalesce", "enqueue"]
+
+
+class When(TypedDict, total=False):
+    """When a schedule is due: as the arguments of `put` that have these names."""
+
+    cron: str | None
+    time_zone: str | None
+    every_seconds: int | None
+    at: datetime | None
+    gap: Gap | None
+    fold: Fold | None
+    missed: Policy | None
+    window_seconds: int | None
+    max_runs: int | None
+    starts_at: datetime | None
+    ends_at: datetime | None
+    paused: bool
 
 
 class SchedulesRoom(Room[Mode]):
@@ -81,8 +98,6 @@ class SchedulesRoom(Room[Mode]):
             RevisionConflict: it has another revision, or (creating) there is one. StaleFence, OutcomeUnknown.
             Problem: `bad_cron`, `bad_time_zone`, `bad_schedule`, `never_due`. ValueError: `id` is no Id.
         """
-        dst = members(gap=gap, fold=fold)
-        late = members(policy=missed, window_seconds=window_seconds, max_runs=max_runs)
         job = members(
             type=job_type,
             input=_input(input, raw),
@@ -92,23 +107,37 @@ class SchedulesRoom(Room[Mode]):
             deadline_seconds=deadline_seconds,
             tags=list(tags) or None,
         )
-        spec = members(
-            cron=cron,
-            time_zone=time_zone,
-            every_seconds=every_seconds,
-            at=_moment(at),
-            dst=dst or None,
-            missed=late or None,
-            overlap=overlap,
-            sequential=sequential or None,
-            jitter_seconds=jitter_seconds,
-            starts_at=_moment(starts_at),
-            ends_at=_moment(ends_at),
-            paused=paused or None,
-            freshness_seconds=freshness_seconds,
-            target={"job": job},
-        )
+        spec = _spec(
+            {"job": job}, overlap=overlap, sequential=sequential or None, jitter_seconds=jitter_seconds,
+            freshness_seconds=freshness_seconds, cron=cron, time_zone=time_zone, every_seconds=every_seconds, at=at,
+            gap=gap, fold=fold, missed=missed, window_seconds=window_seconds, max_runs=max_runs, starts_at=starts_at,
+            ends_at=ends_at, paused=paused,
+        )  # fmt: skip
         return (yield from _put(id, spec, if_revision, fences, operation_id))
+
+    @verb
+    def put_event(
+        self,
+        id: str,
+        inbox: str,
+        type: str,
+        data: JsonValue | Unset = UNSET,
+        *,
+        raw: bytes | None = None,
+        schema_version: int | None = None,
+        if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+        **when: Unpack[When],
+    ) -> Script[Schedule]:
+        """Send an event to an inbox at each instant; `data` come as the member of that name of the event's own.
+
+        Raises:
+            RevisionConflict, StaleFence, OutcomeUnknown, Problem: as for `put`, and `target_unknown`: there is no
+            such inbox. ValueError: `id` is no Id.
+        """
+        event = members(inbox=inbox, type=type, schema_version=schema_version, data=_input(data, raw))
+        return (yield from _put(id, _spec({"inbox": event}, **when), if_revision, fences, operation_id))
 
     @verb
     def put_spec(
@@ -237,6 +266,16 @@ class SchedulesRoom(Room[Mode]):
             NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
         """
         return (yield from guarded(at("schedules", id, "resume"), None, Schedule, if_revision, fences, operation_id))
+
+
+def _spec(target: Mapping[str, Any], **said: Any) -> dict[str, Any]:
+    """The members of a spec; the moments among them as they are sent."""
+    dst = members(gap=said.pop("gap", None), fold=said.pop("fold", None))
+    late = {"missed": "policy", "window_seconds": "window_seconds", "max_runs": "max_runs"}
+    missed = members(**{name: said.pop(word, None) for word, name in late.items()})
+    moments = {name: _moment(said.pop(name, None)) for name in ("at", "starts_at", "ends_at")}
+    paused = said.pop("paused", False) or None
+    return members(dst=dst or None, missed=missed or None, paused=paused, target=target, **moments, **said)
 
 
 def _input(value: JsonValue | Unset, raw: bytes | None) -> msgspec.Raw | None:
