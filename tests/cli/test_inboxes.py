@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import msgspec
 import pytest
 
@@ -64,8 +66,17 @@ def test_a_file_of_events_is_sent(steadhold, server, tmp_path):
     assert lines(steadhold("inbox", "send", "a", "--batch", file))[0]["sequence"] == 4
     assert server.last.headers["content-type"] == "application/x-ndjson"
     assert server.last.content == b'{"type":"t","data":{"n": 1.10},"key":"k"}\n'
-    file.write_bytes(b"{}")
-    steadhold("inbox", "send", "a", "--batch", file, code=2)
+    for line in (b"{}", b'{"type":"t","data":1}', b'{"key":"k","type":"t","data":1,"event_id":"e"}', b"[1]"):
+        file.write_bytes(line)
+        steadhold("inbox", "send", "a", "--batch", file, code=2)
+
+
+def test_json_on_several_lines_is_printed_on_one(steadhold, server):
+    pretty = b'{\n "n": 1\r\n}'
+    (event,) = PAGE["events"]
+    server.then(said({**PAGE, "events": [{**event, "data": msgspec.Raw(pretty)}]}))
+    (_, shown) = lines(steadhold("inbox", "read", "a", "--epoch", "e", "--after", 0))
+    assert (shown["content_type"], base64.b64decode(shown["data_base64"])) == ("application/json", pretty)
 
 
 @pytest.mark.parametrize("verb", ["read", "export"])

@@ -9,6 +9,7 @@ import pytest
 
 from steadhold.kit import limits
 from steadhold.kit.ids import uuid7
+from steadhold.sdk.inboxes_shapes import Event, Page
 
 pytestmark = pytest.mark.parametrize("house", ["lockstep"], indirect=True)
 
@@ -225,3 +226,18 @@ async def test_a_scope_of_a_name_is_of_no_use_at_another(house, scope, name):
     assert (await house.read(name)).code == "missing_scope"
     assert (await house("GET", f"/v1/inboxes/{name}/export")).code == "missing_scope"
     assert (await house("GET", "/v1/inboxes")).json["items"] == []
+
+
+async def test_json_on_several_lines_is_one_line_of_an_export(house):
+    """A page has its bytes; on a line they are base64, and JSON all the same."""
+    await house.make()
+    pretty, headers = b'{\n  "a": 1.10,\r\n  "b": []\n}', {"content_type": "application/json"}
+    await house("POST", "/v1/inboxes/a/events?type=t", pretty, **headers)
+    await house("POST", "/v1/inboxes/a/events", b'{"type":"t",\n"data":' + pretty + b"}", **headers)
+    assert (await house.read()).body.count(pretty) == 2
+    lines = (await house("GET", "/v1/inboxes/a/export")).body.splitlines()
+    shown = [msgspec.json.decode(line, type=Event) for line in lines]
+    assert [(one.raw, one.value["b"], one.content_type) for one in shown] == [(pretty, [], "application/json")] * 2
+    (first, _) = msgspec.json.decode((await house.read()).body, type=Page).events
+    assert (first.raw, first.value, first.lined) == (pretty, shown[0].value, shown[0])
+    assert shown[0].lined is shown[0]

@@ -15,7 +15,7 @@ from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
-    from steadhold.sdk.inboxes_shapes import Event, Gap
+    from steadhold.sdk.inboxes_shapes import Event, Gap, New
 
 COLUMNS: Final = ("sequence", "type", "aggregate_id", "accepted_at", "data")
 LINES_MAX: Final = 1_000
@@ -97,19 +97,26 @@ def send(
 
 
 def _send_lines(client: Client, name: str, text: bytes, out: Out) -> None:
-    from steadhold.sdk.inboxes_shapes import New
-
     try:
-        events = [msgspec.json.decode(line, type=New) for line in text.splitlines() if line.strip()]
+        events = [_line(line) for line in text.splitlines() if line.strip()]
     except msgspec.DecodeError as error:
         raise click.UsageError(f"A line of the file is no event: {error}.") from error
     for at in range(0, len(events), LINES_MAX):
         out.many(client.inboxes[name].append_many(events[at : at + LINES_MAX]), ("key", "status", "sequence", "code"))
 
 
+def _line(text: bytes) -> New:
+    from steadhold.sdk.inboxes_shapes import New
+
+    if "key" not in msgspec.json.decode(text, type=dict[str, msgspec.Raw]):
+        raise click.UsageError("A line of the file has no key: without one, each sending would be another event.")
+    return msgspec.json.decode(text, type=New)
+
+
 def _told(item: Event | Gap) -> Any:
-    """An event as it is; a gap under its name."""
-    return item if hasattr(item, "event_id") else {"gap": msgspec.to_builtins(item)}
+    """An event as it is, on one line; a gap under its name."""
+    event = getattr(item, "lined", None)
+    return {"gap": msgspec.to_builtins(item)} if event is None else event
 
 
 @inbox.command()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from steadhold.inboxes.items import Envelope, Item, item
 from steadhold.inboxes.model import Gap, Page, Received
@@ -116,8 +117,18 @@ def written(event: Received) -> bytes:
         return start + b"}"
     if event.content_type is None:
         return b'%b,"data":%b}' % (start, event.body)
-    kind, data = reply.encode(event.content_type), base64.b64encode(event.body)
-    return b'%b,"content_type":%b,"data_base64":"%b"}' % (start, kind, data)
+    return start + _encoded(event.content_type, event.body)
+
+
+def _encoded(kind: str, body: bytes) -> bytes:
+    return b',"content_type":%b,"data_base64":"%b"}' % (reply.encode(kind), base64.b64encode(body))
+
+
+def lined(event: Received) -> bytes:
+    """An event as a JSON object on one line. JSON that was sent on several keeps its bytes as data of a type does."""
+    if event.content_type is None and event.body is not None and (b"\n" in event.body or b"\r" in event.body):
+        return written(structs.replace(event, content_type=JSON))
+    return written(event)
 
 
 def _instant(moment: datetime) -> bytes:
@@ -142,4 +153,4 @@ def page(found: Page) -> bytes:
 def exported(found: Page) -> bytes:
     """A page as lines: what is gone first, then the events."""
     told: Sequence[bytes] = [b'{"gap":%b}' % gap(one) for one in found.gaps]
-    return b"".join([b"%b\n" % one for one in (*told, *map(written, found.events))])
+    return b"".join([b"%b\n" % one for one in (*told, *map(lined, found.events))])

@@ -51,7 +51,7 @@ class Appended(msgspec.Struct, kw_only=True, frozen=True):
     duplicate: bool = False
 
 
-class New(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+class New(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """An event to be appended; `data` are bytes of JSON, and the key is made where none is given."""
 
     type: str
@@ -115,7 +115,17 @@ class Event(msgspec.Struct, kw_only=True, frozen=True):
         Raises:
             ValueError: an exponent is beyond what a Decimal holds; read `raw`.
         """
-        return said_value(self.data)
+        kind = "application/json" if self.content_type is None else self.content_type.partition(";")[0]
+        return said_value(msgspec.Raw(self.raw) if kind == "application/json" else NOTHING)
+
+    @property
+    def lined(self) -> Event:
+        """The same, to be written on one line: JSON that was sent on several is `data_base64` then."""
+        data = bytes(self.data)
+        if b"\n" not in data and b"\r" not in data:
+            return self
+        encoded = base64.b64encode(data).decode()
+        return msgspec.structs.replace(self, data=NOTHING, data_base64=encoded, content_type="application/json")
 
 
 class Gap(msgspec.Struct, kw_only=True, frozen=True, rename={"from_sequence": "from", "to_sequence": "to"}):
