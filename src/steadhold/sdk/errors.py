@@ -2,87 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from steadhold.sdk.problem import (
+    BadAnswer,
+    OutcomeUnknown,
+    Problem,
+    Said,
+    SteadholdError,
+    Unreachable,
+    problem_of,
+)
 
-import msgspec
-
-from steadhold.sdk.extras import flat
-from steadhold.sdk.grammar import Got
-
-
-class SteadholdError(Exception):
-    """Base of all that the SDK raises of its own."""
-
-
-class Unreachable(SteadholdError):
-    """No server was reached within the time for retries: nothing was sent, so nothing was changed."""
-
-
-class BadAnswer(SteadholdError):
-    """The answer breaks the protocol: a redirect, a digest that differs, another shape, or more bytes than allowed."""
-
-
-class OutcomeUnknown(SteadholdError):
-    """A change was sent, and nobody could say within the time for retries whether it took effect.
-
-    `client.operations.resolve(error)` finds out. To try again instead, call the verb again with
-    `operation_id=error.operation_id`: it takes effect once, however often it was sent. A verb whose row answers
-    for itself (claim, heartbeat, checkpoint, settle) has no receipt to find: call it again.
-    """
-
-    def __init__(self, operation_id: str, why: str, request: Any = None) -> None:
-        super().__init__(operation_id, why, request)
-        self.operation_id, self.why, self.request = operation_id, why, request
-
-    def __str__(self) -> str:
-        unknown = f"Operation {self.operation_id} may or may not have taken effect: {self.why} "
-        if getattr(self.request, "identity", None) == "own":
-            return f"{unknown}It has no receipt, what it touches answers for itself: call the verb again, as it was."
-        return (
-            f"{unknown}Ask client.operations.resolve({self.operation_id!r}), or call the verb again with "
-            f"operation_id={self.operation_id!r}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a server said: `extras` are the members of the problem that belong to its code."""
-
-    status: int
-    code: str
-    title: str = ""
-    detail: str = ""
-    next: str = "stop"
-    extras: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    operation_id: str | None = None
-    retry_after: float | None = None
-
-
-class Problem(SteadholdError):
-    """The server refused. `code` is stable; `next` is what a program does now: resend, reread, wait or stop."""
-
-    codes: ClassVar[dict[str, type[Problem]]] = {}
-
-    def __init_subclass__(cls, *, codes: tuple[str, ...] = ()) -> None:
-        super().__init_subclass__()
-        Problem.codes.update(dict.fromkeys(codes, cls))
-
-    def __init__(self, said: Said) -> None:
-        super().__init__(said)
-        self.said = said
-        self.status, self.code, self.title, self.detail = said.status, said.code, said.title, said.detail
-        self.next, self.extras = said.next, said.extras
-        self.operation_id, self.retry_after = said.operation_id, said.retry_after
-
-    def __str__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in flat(self.extras))
-        return f"{self.status} {self.code}: {self.detail or self.title}" + (f" ({told})" if told else "")
-
-    def _whole(self, name: str) -> int | None:
-        value = self.extras.get(name)
-        return value if isinstance(value, int) else None
+__all__ = [
+    "BadAnswer",
+    "BeyondHead",
+    "CancelRequested",
+    "CheckpointConflict",
+    "ConsumerLeased",
+    "CountChanged",
+    "EnvelopeMismatch",
+    "EvidenceFault",
+    "GapNotAccepted",
+    "InboxRestored",
+    "InvalidInput",
+    "JobEnded",
+    "JobNotEnded",
+    "KeyConflict",
+    "LockHeld",
+    "LockLost",
+    "MissingScope",
+    "NoValidKey",
+    "NotEntitled",
+    "NotFound",
+    "OperationAbandoned",
+    "OperationClock",
+    "OperationExpired",
+    "OperationInFlight",
+    "OperationMismatch",
+    "OperationNotCommitted",
+    "OutcomeUnknown",
+    "PlaintextPresent",
+    "PlaintextRefused",
+    "Problem",
+    "QueueFull",
+    "RevisionConflict",
+    "RevisionPruned",
+    "Said",
+    "StaleFence",
+    "SteadholdError",
+    "StorageExhausted",
+    "TooManyRequests",
+    "Unavailable",
+    "Unreachable",
+    "problem_of",
+]
 
 
 class RevisionConflict(Problem, codes=("condition_false",)):
@@ -91,7 +63,7 @@ class RevisionConflict(Problem, codes=("condition_false",)):
     @property
     def current_revision(self) -> int | None:
         """The revision now; None: there is none."""
-        return self._whole("current_revision")
+        return self.whole("current_revision")
 
 
 class NotFound(Problem, codes=("not_found",)):
@@ -100,7 +72,7 @@ class NotFound(Problem, codes=("not_found",)):
     @property
     def last_revision(self) -> int | None:
         """The revision it had when it was deleted, if it ever was there."""
-        return self._whole("last_revision")
+        return self.whole("last_revision")
 
 
 class StaleFence(Problem, codes=("stale_fence",)):
@@ -118,7 +90,7 @@ class RevisionPruned(Problem, codes=("revision_pruned",)):
     @property
     def oldest_revision(self) -> int | None:
         """The oldest one that is kept."""
-        return self._whole("oldest_revision")
+        return self.whole("oldest_revision")
 
 
 class QueueFull(Problem, codes=("queue_full",)):
@@ -127,7 +99,7 @@ class QueueFull(Problem, codes=("queue_full",)):
     @property
     def depth(self) -> int | None:
         """How many are queued."""
-        return self._whole("depth")
+        return self.whole("depth")
 
 
 class InvalidInput(Problem, codes=("invalid_input",)):
@@ -140,7 +112,7 @@ class CountChanged(Problem, codes=("count_changed",)):
     @property
     def count(self) -> int | None:
         """How many it matches now."""
-        return self._whole("count")
+        return self.whole("count")
 
 
 class NoValidKey(Problem, codes=("no_valid_key",)):
@@ -174,7 +146,7 @@ class EnvelopeMismatch(Problem, codes=("envelope_mismatch",)):
     @property
     def next_revision(self) -> int | None:
         """The revision that the write would make."""
-        return self._whole("next_revision")
+        return self.whole("next_revision")
 
 
 class StorageExhausted(Problem, codes=("storage_exhausted",)):
@@ -274,40 +246,3 @@ class OperationExpired(Problem, codes=("operation_expired",)):
 
 class OperationClock(Problem, codes=("operation_clock",)):
     """The operation id lies in the future: set this machine's clock."""
-
-
-_MEMBERS: Final = frozenset({"type", "title", "status", "detail", "code", "next"})
-_SNIPPET_CHARS: Final = 200
-
-
-def problem_of(got: Got) -> Problem:
-    """The exception that an answer is; one that is no problem of ours gets the code "http_<status>"."""
-    members = _members(got)
-    code = members.get("code")
-    if not isinstance(code, str):
-        text = got.body[:_SNIPPET_CHARS].decode("utf-8", "replace")
-        members, code = {"detail": f"The answer is none of steadhold's: {text!r}."}, f"http_{got.status}"
-    said = Said(
-        got.status,
-        code,
-        str(members.get("title", "")),
-        str(members.get("detail", "")),
-        str(members.get("next", "stop")),
-        {name: value for name, value in members.items() if name not in _MEMBERS},
-        got.headers.get("operation-id"),
-        _seconds(got.headers.get("retry-after")),
-    )
-    return Problem.codes.get(code, Problem)(said)
-
-
-def _members(got: Got) -> dict[str, Any]:
-    if not got.headers.get("content-type", "").startswith("application/problem+json"):
-        return {}
-    try:
-        return msgspec.json.decode(got.body, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return {}
-
-
-def _seconds(text: str | None) -> float | None:
-    return float(text) if text is not None and text.isdecimal() else None
