@@ -31,6 +31,7 @@ SECTIONS: Final = {
         "publications": ("steadhold.cli.events:publications", "What is on its way, and what does not get on."),
         "webhooks": ("steadhold.cli.webhooks:webhooks", "Events sent to an address."),
         "resend": ("steadhold.cli.webhooks:resend", "Send the event of a delivery again."),
+        "listen": ("steadhold.cli.listen:listen", "Send events to an address of yours while you develop."),
         "trigger": ("steadhold.cli.webhooks:trigger", "Send a test event to webhooks."),
         "private": ("steadhold.cli.private:private", "Where nothing lies but what you sealed."),
         "keyring": ("steadhold.cli.private:keyring", "Files of the keys that seal and open."),
