@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +39,7 @@ class Flows(World):
     pulled: int = 0
     closed: list[str] = field(default_factory=list)
     after: list[Any] = field(default_factory=list)
+    watch: Callable[[], Any] = lambda: None
 
     def routes(self) -> tuple[Route, ...]:
         return (
@@ -144,6 +146,7 @@ class Flows(World):
         def keep(_workspace: str, piece: bytes) -> Plan[None]:
             yield from ()
             self.kept.append(piece)
+            self.watch()
 
         return keep
 
@@ -191,7 +194,7 @@ class Reader:
 
     async def rest(self) -> tuple[bytes, bool]:
         """All that is still sent, and whether it says that it is all."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(5):
             await self.task
         found = [self.sent.get_nowait() for _ in range(self.sent.qsize())]
         whole = bool(found) and not found[-1].get("more_body", False)

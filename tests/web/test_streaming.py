@@ -112,9 +112,9 @@ async def test_who_reads_slowly_is_sent_no_more_than_it_reads(world):
             reader.sent.get_nowait()
         await asyncio.sleep(0)
     pulled = world.pulled
-    for _ in range(100):
+    for _ in range(500):
         await asyncio.sleep(0)
-    assert world.pulled <= pulled + 1
+    assert world.pulled <= pulled + 1 < 100
     reader.gate.set()
     assert (await reader.rest())[1]
     assert world.pulled == 100
@@ -147,17 +147,16 @@ async def test_a_body_that_is_cut_never_looks_whole(world, soon, path, why):
 async def test_a_place_is_there_for_so_many_streams_and_free_again_after(world, monkeypatch):
     monkeypatch.setattr(limits, "STREAMS_PER_WORKSPACE_MAX", 1)
     doors = world.doors()
-    call = Client(doors)
     reader = Reader(doors, "GET", "/v1/lines")
     await reader.head()
-    refused = await call("GET", "/v1/lines")
-    assert (refused.code, refused.headers["retry-after"]) == ("too_many_streams", "1")
+    assert (await Reader(doors, "GET", "/v1/lines").head())[0] == 429
     monkeypatch.setattr(limits, "STREAMS_MAX", 1)
-    assert (await call("GET", "/v1/lines")).code == "unavailable"
+    assert (await Reader(doors, "GET", "/v1/lines").head())[0] == 503
+    assert [seen.code for seen in world.seen] == [None, "too_many_streams", "unavailable"]
     reader.leave()
     await reader.task
     world.files["a"] = b"1"
-    assert (await call("GET", "/v1/dumps/a")).body == b"1"
+    assert (await Client(doors)("GET", "/v1/dumps/a")).body == b"1"
 
 
 @pytest.mark.parametrize(

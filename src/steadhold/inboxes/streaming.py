@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from steadhold.inboxes import plans, reading
 from steadhold.inboxes import refusing as no
-from steadhold.inboxes.model import Page, ReadOutcome
+from steadhold.inboxes.model import Page, ReadOutcome, Received
 from steadhold.kit.ids import is_id
 from steadhold.kit.limits import FENCE_NUMBER_MAX
 from steadhold.web import problem, query
@@ -20,7 +19,6 @@ PAGE_BYTES: Final = 65_536
 
 PAGE_EVENTS: Final = 500
 _SILENCE: Final = b":\n\n"
-_BREAK: Final = re.compile(rb"\r\n|\r|\n")
 
 
 def follow(ask: Request) -> Ask[ReadOutcome]:
@@ -69,8 +67,13 @@ def _told(workspace: str, inbox: str, outcome: ReadOutcome) -> Pieces:
 def _page(page: Page) -> bytes:
     """What is gone, then what is there. The id of a gap is its end, so that it is not told again to who has seen it."""
     gaps = [_event(b"gap", _id(page, gap.to_sequence), reading.gap(gap)) for gap in page.gaps]
-    events = [_event(None, _id(page, event.sequence), reading.written(event)) for event in page.events]
+    events = [_event(None, _id(page, event.sequence), _written(event)) for event in page.events]
     return b"".join([*gaps, *events])
+
+
+def _written(event: Received) -> bytes:
+    """The JSON that a page has for it, where the format can carry that: it knows no carriage return."""
+    return reading.lined(event) if event.body is not None and b"\r" in event.body else reading.written(event)
 
 
 def _id(page: Page, sequence: int) -> bytes:
@@ -81,7 +84,7 @@ def _event(kind: bytes | None, id: bytes | None, data: bytes) -> bytes:
     lines = [
         *([b"event: %b\n" % kind] if kind else ()),
         *([b"id: %b\n" % id] if id else ()),
-        *[b"data: %b\n" % line for line in _BREAK.split(data)],
+        *[b"data: %b\n" % line for line in data.split(b"\n")],
     ]
     return b"".join([*lines, b"\n"])
 
