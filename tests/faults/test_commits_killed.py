@@ -19,6 +19,8 @@ BEFORE = (
     "jobs.hold=kill", "jobs.stage_of=kill", "jobs.finish=kill", "jobs.keep=kill", "jobs.advance=kill",
     "state.hold=kill", "state.let_go=kill", "state.write=kill", "events.record=kill", "fences.drop=kill",
     "plan.keep=kill", "operations.seal=kill", "before_commit=kill:1",
+    "inboxes.hold_consumer=kill", "inboxes.consumer=kill", "inboxes.acknowledge=kill", "inboxes.hold=kill",
+    "inboxes.append=kill", "events.aggregate=kill", "events.create=kill",
 )  # fmt: skip
 AFTER = ("after_commit=kill:1", "reply_half_sent=kill")
 JSON = {"content-type": "application/json"}
@@ -41,8 +43,8 @@ def post(client, target, value, **headers):
     return client.post(target, json=value, headers={"idempotency-key": new_id(), **headers})
 
 
-class Five:
-    """A commit of five changes and more, under two conditions."""
+class Many:
+    """A commit of many changes, under three conditions: acknowledge, put, append, finish, and what else there is."""
 
     def __init__(self, client):
         configured = {"json": {"lease_seconds": 600}, "headers": {"if-none-match": "*"}}
@@ -52,10 +54,12 @@ class Five:
         held = post(client, "/v1/locks/deploy/acquire", {"owner": "me", "ttl_seconds": 600})
         fence, job, other = held.json()["fence"], self.job, self.other
         done = {"state": "completed", "result": 1}
+        place = self.consumed(client)
         self.body = {
             "require": [
                 {"op": "locks.get", "name": "deploy", "fence": fence},
                 {"op": "state.get", "name": "halt", "if_none_match": "*"},
+                {"op": "consumers.get", **place, "position": 0},
             ],
             "apply": [
                 {"op": "state.put", "name": "new", "value": 1.5, "if_none_match": "*"},
@@ -70,8 +74,25 @@ class Five:
                 },
                 {"op": "jobs.settle", "job_id": job["job_id"], "fence": job["fence"], "outcome": done},
                 {"op": "locks.release", "name": "deploy", "fence": fence},
+                {"op": "consumers.acknowledge", **place, "sequence": 1},
+                {"op": "inboxes.append", "inbox": "out", "key": "made", "type": "made", "data": 1},
+                {
+                    "op": "events.append",
+                    "aggregate_id": "order",
+                    "events": [{"type": "paid", "data": 1}],
+                    "if_none_match": "*",
+                },
             ],
         }
+
+    def consumed(self, client):
+        """A consumer that has an event to acknowledge, and an inbox that gets one."""
+        for name in ("in", "out"):
+            client.put(f"/v1/inboxes/{name}", json={}, headers={"if-none-match": "*"}).raise_for_status()
+        where = {"json": {"start": "earliest"}, "headers": {"if-none-match": "*"}}
+        client.put("/v1/inboxes/in/consumers/c", **where).raise_for_status()
+        epoch = post(client, "/v1/inboxes/in/events", {"type": "t", "data": 1}).raise_for_status().json()["epoch"]
+        return {"inbox": "in", "consumer": "c", "epoch": epoch}
 
     def running(self, client):
         post(client, "/v1/jobs", {"type": "t"}).raise_for_status()
@@ -89,6 +110,9 @@ class Five:
             len(client.get(f"/v1/jobs/{self.other['job_id']}/checkpoints").json()["items"]) == 1,
             client.get(f"/v1/jobs/{self.job['job_id']}").json()["state"] == "completed",
             not client.get("/v1/locks/deploy").json()["held"],
+            client.get("/v1/inboxes/in/consumers/c").json()["position"] == 1,
+            client.get("/v1/inboxes/out").json()["last_sequence"] == 1,
+            client.get("/v1/aggregates/order").status_code == 200,
         }
         assert len(found) == 1, "half of a commit is there"
         assert client.get("/v1/state/halt").json().get("last_revision") is None
@@ -97,7 +121,7 @@ class Five:
 
 @pytest.mark.parametrize("moment", [*BEFORE, *AFTER])
 def test_all_of_it_or_nothing(house, client, key, moment):
-    commit, operation = Five(client), new_id()
+    commit, operation = Many(client), new_id()
     with server(house.dsn, failpoints=moment, background=False) as first:
         with first.client(key) as doomed, pytest.raises(LOST):
             commit.send(doomed, operation)
@@ -115,7 +139,7 @@ def test_all_of_it_or_nothing(house, client, key, moment):
 def test_every_statement_is_such_a_moment(client, key, house, place, monkeypatch):
     """The list names all statements of that commit, and no others; the rest are the server's own."""
     asked, named = [], {moment.partition("=")[0] for moment in (*BEFORE, *AFTER)}
-    body = Five(client)
+    body = Many(client)
     calls = desk.calls_of(place, body.body)
     monkeypatch.setattr(failpoints, "armed", {"none": ("raise", 0)})
     monkeypatch.setattr(failpoints, "hit", asked.append)

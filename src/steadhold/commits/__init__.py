@@ -8,7 +8,7 @@ from steadhold.commits.plans import run
 
 CAPABILITIES = {
     "commits": {
-        "require": ["aggregates.get", "approvals.verify", "jobs.get", "locks.get", "state.get"],
+        "require": ["aggregates.get", "approvals.verify", "consumers.get", "jobs.get", "locks.get", "state.get"],
         "apply": [
             "approvals.use",
             "consumers.acknowledge",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from steadhold import approvals, events, locks, state
+from steadhold import approvals, context, events, inboxes, locks, state
 from steadhold.approvals import answers as approvals_answers
 from steadhold.approvals.wire import VerdictReply, VerifyBody
 from steadhold.commits import holding, wire
+from steadhold.context import answers as context_answers
+from steadhold.context.doors import path_of
+from steadhold.inboxes import Elsewhere, NoConsumer, Restored
+from steadhold.inboxes import refusing as inboxes_refusing
 from steadhold.jobs import answers as jobs_answers
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
@@ -31,6 +36,23 @@ def name(ask: Request) -> Ask[RevisionConflict | Missing | None]:
                 return problem.refused(outcome)
 
     return Ask(state.require.call(ask.workspace, named, expected), render)
+
+
+def file(ask: Request) -> Ask[RevisionConflict | Missing | None]:
+    """A path of context is at a revision, or has no file."""
+    named, expected = path_of(ask), conditions.put(ask)
+    decode.body(ask, wire.NothingMore)
+
+    def render(outcome: RevisionConflict | Missing | None) -> Answer:
+        match outcome:
+            case None:
+                return Reply(200, revision=expected)
+            case Missing():
+                return context_answers.nothing_to_replace(outcome)
+            case RevisionConflict():
+                return problem.refused(outcome)
+
+    return Ask(context.require.call(ask.workspace, named, expected), render)
 
 
 def job(ask: Request) -> Ask[StaleFence | RevisionConflict | Missing | None]:
@@ -64,6 +86,18 @@ def aggregate(ask: Request) -> Ask[RevisionConflict | Missing | None]:
         return Reply(200, revision=expected) if outcome is None else problem.refused(outcome)
 
     return Ask(events.require.call(ask.workspace, ask.params["id"], expected), render)
+
+
+def consumer(ask: Request) -> Ask[NoConsumer | Restored | Elsewhere | None]:
+    """A consumer stands at a position."""
+    inbox, name = ask.params["inbox"], ask.params["name"]
+    body = decode.body(ask, wire.PlaceBody)
+
+    def render(outcome: NoConsumer | Restored | Elsewhere | None) -> Answer:
+        return Reply(200) if outcome is None else inboxes_refusing.refused(outcome)
+
+    call = inboxes.require.call(ask.workspace, inbox, name, body.epoch, body.position)
+    return Ask(replace(call, subject=inboxes.subject_of(inbox, name)), render)
 
 
 def approval(ask: Request) -> Ask[Any]:

@@ -1,6 +1,6 @@
 """Conditions that hold to the commit: the row is locked, tested under the lock, and stays locked.
 
-`state.require`, `locks.require`, `events.require` and `approvals.require` stand in their own rooms.
+`state.require`, `locks.require`, `events.require`, `inboxes.require` and `approvals.require` stand in their own rooms.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, operation
 
-NAMES: Final = frozenset({"approvals.require", "commits.job", "events.require", "locks.require", "state.require"})
+NAMES: Final = frozenset({
+    "approvals.require", "commits.job", "context.require", "events.require", "inboxes.require", "locks.require",
+    "state.require",
+})  # fmt: skip
 """The verbs that test a condition and hold it to the commit."""
 
 

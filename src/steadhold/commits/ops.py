@@ -12,6 +12,8 @@ from typing import Any, Final, Literal
 from steadhold.approvals.routes import ROUTES as APPROVALS
 from steadhold.commits import conditions
 from steadhold.commits.model import Part
+from steadhold.context.items import put_item
+from steadhold.context.routes import ROUTES as CONTEXT
 from steadhold.events.routes import ROUTES as EVENTS
 from steadhold.inboxes.routes import ROUTES as INBOXES
 from steadhold.inboxes.routes import append_item
@@ -20,7 +22,9 @@ from steadhold.locks.routes import ROUTES as LOCKS
 from steadhold.state.routes import ROUTES as STATE
 from steadhold.web.ask import Answer, Ask, Request, Route
 
-_ROUTES: Final = {(route.method, route.path): route for route in (*STATE, *LOCKS, *APPROVALS, *JOBS, *INBOXES, *EVENTS)}
+_ROUTES: Final = {
+    (route.method, route.path): route for route in (*STATE, *CONTEXT, *LOCKS, *APPROVALS, *JOBS, *INBOXES, *EVENTS)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ def _apply(method: Literal["PUT", "POST", "DELETE"], path: str, about: str | Non
 def _require(
     method: Literal["GET", "POST"],
     path: str,
-    about: str,
+    about: str | None,
     handle: Callable[[Request], Ask[Any] | Answer],
     headers: tuple[str, ...] = (),
     **more: Any,
@@ -66,6 +70,12 @@ REQUIRE: Final[Mapping[str, Op]] = {
     "approvals.verify": _require(
         "POST", "/v1/approvals/{id:uuid}/verify", "approval", conditions.approval, ("if-match",), members=_APPROVAL
     ),
+    "context.get": _require(
+        "GET", "/v1/context/{path:path}", "context", conditions.file, ("if-match", "if-none-match")
+    ),
+    "consumers.get": _require(
+        "GET", "/v1/inboxes/{inbox}/consumers/{name}", None, conditions.consumer, members=_CONSUMER
+    ),
     "jobs.get": _require("GET", "/v1/jobs/{id:uuid}", "job", conditions.job, ("if-match",), members=_JOB),
     "locks.get": _require("GET", "/v1/locks/{name}", "lock", conditions.lock),
     "state.get": _require(
@@ -75,6 +85,9 @@ REQUIRE: Final[Mapping[str, Op]] = {
 APPLY: Final[Mapping[str, Op]] = {
     "approvals.use": _apply("POST", "/v1/approvals/{id:uuid}/use", "approval", members=_APPROVAL),
     "consumers.acknowledge": _apply("POST", "/v1/inboxes/{inbox}/consumers/{name}/acknowledge", members=_CONSUMER),
+    "context.put": Op(
+        replace(_ROUTES["PUT", "/v1/context/{path:path}"], handle=put_item, body="json", body_bytes_max=None), "context"
+    ),
     "events.append": _apply("POST", "/v1/aggregates/{id}/events", "aggregate", members=_AGGREGATE),
     "inboxes.append": Op(replace(_ROUTES["POST", "/v1/inboxes/{inbox}/events"], handle=append_item, body="json")),
     "jobs.checkpoint": _apply("PUT", "/v1/jobs/{id:uuid}/checkpoints/{stage}", "job", members=_JOB),

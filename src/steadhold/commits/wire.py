@@ -8,7 +8,9 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from steadhold.kit import limits
+from steadhold.kit.ids import ID_PATTERN, whole
 
+Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN))]
 Fence: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
 
 
@@ -37,6 +39,13 @@ class JobBody(Taken, kw_only=True, frozen=True):
     """The fence under which a job must be running."""
 
     fence: Fence | None = None
+
+
+class PlaceBody(Taken, kw_only=True, frozen=True):
+    """The position at which a consumer must stand."""
+
+    epoch: Id
+    position: Annotated[int, Meta(ge=0, le=limits.FENCE_NUMBER_MAX)]
 
 
 class Done(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):

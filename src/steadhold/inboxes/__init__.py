@@ -12,6 +12,7 @@ from steadhold.inboxes.consuming import (
     put_consumer,
     release,
     renew,
+    require,
 )
 from steadhold.inboxes.items import Envelope, Item, item
 from steadhold.inboxes.model import (
@@ -20,6 +21,7 @@ from steadhold.inboxes.model import (
     BeyondHead,
     Consumer,
     ConsumerLeased,
+    Elsewhere,
     Gap,
     GapNotAccepted,
     Inbox,
@@ -34,6 +36,7 @@ from steadhold.inboxes.model import (
     Sent,
     Start,
     Written,
+    subject_of,
 )
 from steadhold.inboxes.plans import append, append_one, delete, get, inboxes, put, read, receipt
 from steadhold.inboxes.relayed import publish
@@ -46,6 +49,7 @@ __all__ = [
     "BeyondHead",
     "Consumer",
     "ConsumerLeased",
+    "Elsewhere",
     "Envelope",
     "Gap",
     "GapNotAccepted",
@@ -84,5 +88,7 @@ __all__ = [
     "receipt",
     "release",
     "renew",
+    "require",
     "send",
+    "subject_of",
 ]

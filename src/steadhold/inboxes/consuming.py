@@ -11,6 +11,7 @@ from steadhold.inboxes.model import (
     BeyondHead,
     Consumer,
     ConsumerLeased,
+    Elsewhere,
     GapNotAccepted,
     Leased,
     NoConsumer,
@@ -123,6 +124,20 @@ def _acknowledged(
             return BeyondHead(last)
         case _:
             return GapNotAccepted(was + 1, first - 1)
+
+
+@operation
+def require(
+    workspace: str, inbox: str, name: str, epoch: str, position: int
+) -> Plan[NoConsumer | Restored | Elsewhere | None]:
+    """Require that a consumer stands at a position, and keep it there until commit."""
+    yield from rows(SQL.hold_consumer, workspace=workspace, inbox=inbox, consumer=name)
+    found = yield from get_consumer.plan(workspace, inbox, name)
+    if isinstance(found, Missing):
+        return NoConsumer(name)
+    if found.epoch != epoch:
+        return Restored(found.epoch, found.last_sequence)
+    return None if found.position == position else Elsewhere(found.epoch, found.position)
 
 
 @operation

@@ -161,6 +161,14 @@ class GapNotAccepted(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere(Refusal):
+    """The consumer stands at another position than was required (412)."""
+
+    epoch: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class Acknowledged:
     """How far the consumer has come. `moved`: this acknowledgement took it there."""
 

@@ -8,6 +8,7 @@ from typing import assert_never
 from steadhold.inboxes.model import (
     BeyondHead,
     ConsumerLeased,
+    Elsewhere,
     GapNotAccepted,
     Mismatch,
     NoConsumer,
@@ -21,7 +22,7 @@ from steadhold.web.ask import Problem
 from steadhold.web.codes import PROBLEMS
 
 Refused = (
-    Mismatch | NoInbox | NoConsumer | Restored | BeyondHead | GapNotAccepted | ConsumerLeased | StaleFence
+    Mismatch | NoInbox | NoConsumer | Restored | BeyondHead | Elsewhere | GapNotAccepted | ConsumerLeased | StaleFence
     | RevisionConflict | Missing
 )  # fmt: skip
 
@@ -41,6 +42,9 @@ def refused(outcome: Refused) -> Problem:
             return Problem("inbox_restored", _RESTORED, extras)
         case BeyondHead():
             return Problem("beyond_head", "No event has this number yet.", {"last_sequence": outcome.last_sequence})
+        case Elsewhere():
+            extras = {"epoch": outcome.epoch, "position": outcome.position}
+            return Problem("condition_false", "The consumer stands elsewhere.", extras)
         case GapNotAccepted():
             extras = {"from": outcome.from_sequence, "to": outcome.to_sequence}
             why = "Events in between were removed; say accept_gap_through once you have dealt with that."

@@ -53,7 +53,7 @@ class Conditions:
         self._note = note
         self.state, self.jobs = _OfState(note), _OfJobs(note)
         self.locks, self.approvals = _OfLocks(note), _OfApprovals(note)
-        self.aggregates = _OfAggregates(note)
+        self.aggregates, self.inboxes = _OfAggregates(note), _OfInboxes(note)
 
     def grant(self, ref: FenceRef) -> Self:
         """A grant is current: `job.grant`, `lock.grant`."""
@@ -84,6 +84,32 @@ class _OfAggregates(_Noted):
     def get(self, aggregate_id: str, *, if_revision: int) -> None:
         """An aggregate is at a revision."""
         self._require("aggregates.get", aggregate_id=aggregate_id, if_match=if_revision)
+
+
+class _OfInboxes(_Noted):
+    def __getitem__(self, inbox: str) -> _OfInbox:
+        """The inbox of this name."""
+        return _OfInbox(self._note, inbox)
+
+
+class _OfInbox(_Noted):
+    def __init__(self, note: Callable[[bytes], None], inbox: str) -> None:
+        super().__init__(note)
+        self._inbox = inbox
+
+    def consumer(self, name: str) -> _OfConsumer:
+        """A consumer of it."""
+        return _OfConsumer(self._note, self._inbox, name)
+
+
+class _OfConsumer(_Noted):
+    def __init__(self, note: Callable[[bytes], None], inbox: str, consumer: str) -> None:
+        super().__init__(note)
+        self._place = {"inbox": inbox, "consumer": consumer}
+
+    def get(self, *, epoch: str, position: int) -> None:
+        """The consumer stands at a position."""
+        self._require("consumers.get", **self._place, epoch=epoch, position=position)
 
 
 class _OfJobs(_Noted):
