@@ -1,4 +1,4 @@
-"""A relay in a process of its own, so that it can die: it publishes to a file, a line for each event.
+"""A relay in a process of its own, so that it can die: it publishes to a file, a line for each event, and to inboxes.
 
 python publishing.py DSN WORKSPACE FILE ROUNDS
 """
@@ -10,9 +10,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from steadhold import inboxes
 from steadhold.db.pool import Pool
 from steadhold.events import Taken, relaying
-from steadhold.events.flow import Outside
+from steadhold.events.flow import Inside, Outside
 from steadhold.events.loops import Relay
 from steadhold.play.single import OutcomeUnknown, Single, Unavailable
 
@@ -29,12 +30,13 @@ async def main(dsn, workspace, file, rounds):
 
     async with Pool(dsn, size=4) as pool:
         play = Single(pool).play
-        relay = Relay(play, {"sink": Outside(publish)}, name="relay")
+        relay = Relay(play, {"sink": Outside(publish), "inbox": Inside(inboxes.publish)}, name="relay")
         for _ in range(int(rounds)):
-            while await play(relaying.match.call(workspace, 7)):
-                pass
             with suppress(Unavailable, OutcomeUnknown):  # who was stopped in a transaction finds it ended
+                while await play(relaying.match.call(workspace, 7)):
+                    pass
                 await relay.publish(workspace)
+            with suppress(Unavailable, OutcomeUnknown):
                 await relay.idle()
 
 
