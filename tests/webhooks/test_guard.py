@@ -33,7 +33,12 @@ def test_usual_urls(url):
         "https://example.com:x/", "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f.1/",
         "https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://[fe80::1%25eth0]/",
         "https://exa mple.com/", "https://example.com/\r\nx: y", "https://exämple.com/", "https://example.com\\@1.1.1.1/",
-        "https://%31%32%37.0.0.1/", "https://" + "a" * 2_000 + ".com/",
+        "https://%31%32%37.0.0.1/", "https://" + "a" * 2_000 + ".com/", "https://][::1]/", "https://a[::1]/", "https://[v1.a]/",
+        "https://example.com(", "https://a&b/", "https://a,b/", "https://a..b/", "https://.a/",
+        "https://" + "a" * 64 + ".b/",
+        "https://" + "a." * 127 + "b/", "https://[::ffff:10.0.0.1]/", "https://[64:ff9b::a00:1]/", "https://[2002:a00:1::]/",
+        "https://[::127.0.0.1]/", "https://[fd00:ec2::254]/", "https://169.254.169.254/", "https://0/", "https://0x0/",
+        "https://017700000001/", "https://127.0.0.1./", "https://1.2.3.0x1/",
     ],
 )  # fmt: skip
 def test_urls_that_are_refused(url):

@@ -111,6 +111,17 @@ def test_a_replay_sends_no_pings(conn, workspace):
     assert (states(conn, workspace, made), states(conn, workspace, other)) == ([], ["pending"])
 
 
+def test_a_test_that_is_sent_again_stays_one(conn, workspace):
+    made = create(conn, workspace)
+    id, again = str(uuid.uuid4()), str(uuid.uuid4())
+    replaying.ping(conn, workspace, made.id, id, replaying.ping_body(id, made.id, "order.placed"), "order.placed")
+    sender = Sender(conn, workspace, made)
+    sender.send("refused")
+    replaying.replay(conn, workspace, id, again)
+    assert [(s.delivery, s.kind) for s in sender.send("refused")] == [(again, 2)]
+    assert states(conn, workspace, made) == ["exhausted", "exhausted"]
+
+
 def test_a_ping_to_what_was_deleted_ends(conn, workspace):
     made = create(conn, workspace)
     id = str(uuid.uuid4())

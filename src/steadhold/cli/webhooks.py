@@ -207,10 +207,10 @@ def resend(client: Client, delivery_id: str, out: Out, **said: Any) -> None:
 @asks
 def trigger(client: Client, type: str, webhook_id: str | None, out: Out) -> None:
     """Send a test event of TYPE to webhooks, also to those that are disabled."""
-    from fnmatch import fnmatchcase
+    from steadhold.events import matches
 
     found = [webhook_id] if webhook_id else [
-        each.webhook_id for each in client.webhooks.list() if any(fnmatchcase(type, glob) for glob in each.types)
+        each.webhook_id for each in client.webhooks.list() if matches(each.types, type)
     ]  # fmt: skip
     if not found:
         raise Said(f"No webhook takes events of the type {type}.", next="See `steadhold webhooks ls`.")

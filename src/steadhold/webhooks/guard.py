@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
 URL_CHARS_MAX: Final = 2_000
+HOST_CHARS_MAX: Final = 253
 HTTPS_PORT: Final = 443
 _PORTS: Final = {"http": 80, "https": HTTPS_PORT}
 
@@ -25,6 +26,8 @@ _REFUSED_4: Final = tuple(map(ipaddress.IPv4Network, (
     "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
     "224.0.0.0/4", "240.0.0.0/4", "168.63.129.16/32",
 )))  # fmt: skip
+_LABEL: Final = r"[A-Za-z0-9_-]{1,63}"
+_NETLOC: Final = re.compile(rf"(\[[0-9a-fA-F:.]+\]|{_LABEL}(\.{_LABEL})*\.?)(:[0-9]*)?")
 _GLOBAL_6: Final = ipaddress.IPv6Network("2000::/3")
 _REFUSED_6: Final = tuple(map(ipaddress.IPv6Network, (
     "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
@@ -126,7 +129,7 @@ def _fault(parts: SplitResult, url: str) -> str | None:
         return "A URL of a webhook has no fragment."
     if parts.port == 0:
         return "Port 0 is none."
-    if "%" in parts.netloc or parts.hostname.endswith(".."):
+    if _NETLOC.fullmatch(parts.netloc) is None or len(parts.hostname) > HOST_CHARS_MAX:
         return "The host is no name and no address."
     return None
 

@@ -88,7 +88,10 @@ def _again(
 
 @single_operation
 def replay(workspace: str, id: str, new_id: str) -> Plan[Placed | Missing | Disabled | Pruned]:
-    """Deliver an event again, by a delivery of its own. Of one that blocks its lane, it takes the place."""
+    """Deliver an event again, by a delivery of its own. A test stays one.
+
+    Of one that blocks its lane, it takes the place.
+    """
     seen = yield from maybe(SQL.delivery, Delivery, workspace=workspace, id=id)
     if seen is None:
         return Missing()
@@ -103,7 +106,7 @@ def replay(workspace: str, id: str, new_id: str) -> Plan[Placed | Missing | Disa
     of = Delivery(*found[0])
     if of.number == BLOCKED:
         yield from move(workspace, [Move(id, EXHAUSTED, of.tries)])
-    yield from _again(workspace, new_id, of.webhook, of.event_id, REPLAY, of=of)
+    yield from _again(workspace, new_id, of.webhook, of.event_id, PING if of.kind == PING else REPLAY, of=of)
     return Placed(new_id, of.webhook)
 
 

@@ -38,12 +38,10 @@ class Sender:
     total_seconds: float = TOTAL_SECONDS
     trust: ssl.SSLContext | None = None
     _session: aiohttp.ClientSession | None = field(default=None, init=False)
-    _exactly: URL = field(init=False)
 
     async def __aenter__(self) -> Self:
         place = guard.place(self.url)
         assert isinstance(place, guard.Place), "an endpoint has a URL that leads somewhere"
-        self._exactly = URL(self.url, encoded=True)  # as it was given, not as the library would write it
         connector = Connector(
             resolver=Vetting(self.resolve, place.scheme, self.rules),
             use_dns_cache=False,
@@ -108,7 +106,8 @@ class Sender:
         async with asyncio.timeout_at(until):
             await course.look()
             failpoints.hit("webhooks.looked")
-            answer = await self._session.post(self._exactly, data=sending.body, headers=headers, allow_redirects=False)
+            exactly = URL(self.url, encoded=True)  # as it was given, not as the library would write it
+            answer = await self._session.post(exactly, data=sending.body, headers=headers, allow_redirects=False)
         well = 200 <= answer.status < 300
         return {
             "state": "delivered" if well else "refused",
