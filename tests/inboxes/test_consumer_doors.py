@@ -54,3 +54,13 @@ async def test_a_lease_keeps_others_out(house):
     assert [(await house("POST", f"{at}/release", {"fence": 1})).status for _ in range(2)] == [204, 204]
     assert (await house("POST", f"{at}/renew", {"fence": 1})).code == "stale_fence"
     assert (await house.ack(1)).status == 200
+
+
+async def test_an_inbox_that_is_not_there_has_no_list_of_consumers(house):
+    """It is missing, at each of its addresses; one that is there may have none."""
+    missing = await house("GET", "/v1/inboxes/a/consumers")
+    assert (missing.status, missing.json["code"]) == (404, "not_found")
+    await house.make()
+    assert (await house("GET", "/v1/inboxes/a/consumers")).json["items"] == []
+    await house("DELETE", "/v1/inboxes/a", if_match='"1"')
+    assert (await house("GET", "/v1/inboxes/a/consumers")).status == 404

@@ -82,7 +82,7 @@ MADE_BY_NAME = {
     "POST /v1/locks/{name}/acquire",
     "POST /v1/fences/{resource}",
 }
-EMPTY_LISTS = {"GET /v1/inboxes/{inbox}/doors"}
+EMPTY_LISTS: set[str] = set()
 """Lists of what is at an address, which are empty where nothing is."""
 
 

@@ -87,11 +87,13 @@ def delete(ask: Request) -> Ask[Written | RevisionConflict | Missing]:
     return Ask(consuming.delete_consumer.call(ask.workspace, inbox, name, expected), render)
 
 
-def listing(ask: Request) -> Ask[list[Consumer]]:
+def listing(ask: Request) -> Ask[list[Consumer] | NoInbox]:
     """List the consumers of an inbox."""
     most, after = query.limit(ask), query.cursor(ask, "consumers", str)
 
-    def render(found: list[Consumer]) -> Answer:
+    def render(found: list[Consumer] | NoInbox) -> Answer:
+        if isinstance(found, NoInbox):
+            return no.refused(found)
         return reply.listing(ask, page(found, most, "consumers", lambda one: (one.name,)), _consumer)
 
     call = consuming.consumers.call(ask.workspace, ask.params["inbox"], after[0] if after else "", most + 1)

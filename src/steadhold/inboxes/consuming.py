@@ -76,9 +76,11 @@ def get_consumer(workspace: str, inbox: str, name: str) -> Plan[Consumer | Missi
 
 
 @operation
-def consumers(workspace: str, inbox: str, after: str, limit: int) -> Plan[list[Consumer]]:
+def consumers(workspace: str, inbox: str, after: str, limit: int) -> Plan[list[Consumer] | NoInbox]:
     """List the consumers of an inbox in byte order, from behind `after`."""
     found = yield from rows(SQL.consumers, workspace=workspace, inbox=inbox, after=after, limit=limit)
+    if not found and not (yield from rows(SQL.look, workspace=workspace, inbox=inbox)):
+        return NoInbox(inbox)
     return [Consumer(*row) for row in found]
 
 
