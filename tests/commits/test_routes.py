@@ -52,6 +52,15 @@ async def test_every_op_in_one_commit(house):
         {"op": "inboxes.append", "inbox": "a", "key": "k", "type": "t", "data": 1},
         {"op": "consumers.acknowledge", "inbox": "a", "consumer": "c", "epoch": epoch, "sequence": 1},
         {"op": "events.append", "aggregate_id": "p", "events": [{"type": "t", "data": 1}], "if_match": 1},
+        {
+            "op": "effects.plan",
+            "effect_id": "e",
+            "kind": "k",
+            "target": "t",
+            "request_digest": f"sha256:{'a' * 64}",
+            "job_id": other["job_id"],
+            "job_fence": other["fence"],
+        },
     ]
     assert {item["op"] for item in require} == set(REQUIRE)
     assert {item["op"] for item in apply} == set(APPLY)
@@ -59,14 +68,15 @@ async def test_every_op_in_one_commit(house):
     assert got.status == 200, got.json
     assert [done["status"] for done in got.json["require"]] == [200] * len(require)
     assert [done["op"] for done in got.json["apply"]] == [item["op"] for item in apply]
-    assert [done["status"] for done in got.json["apply"]] == [200, 201, 204, 202, 201, 200, 204, 201, 200, 201]
-    used, made, deleted, submitted, _, settled, _, appended, acked, told = got.json["apply"]
+    assert [done["status"] for done in got.json["apply"]] == [200, 201, 204, 202, 201, 200, 204, 201, 200, 201, 201]
+    used, made, deleted, submitted, _, settled, _, appended, acked, told, planned = got.json["apply"]
     assert used["result"]["grant"]["state"] == "used"
     assert (made["revision"], made["result"]) == (1, {"name": "a/b", "revision": 1})
     assert (deleted["revision"], "result" in deleted) == (2, False)
     assert settled["result"]["state"] == "completed"
     assert (appended["result"]["sequence"], acked["result"]["position"]) == (2, 1)
     assert (told["revision"], told["result"]["event_ids"]) == (2, ["p@2"])
+    assert (planned["result"]["execution"], planned["result"]["job_id"]) == ("planned", other["job_id"])
     assert (await house.ask("GET", f"/v1/jobs/{submitted['result']['job_id']}")).json["state"] == "accepted"
     assert not (await house.ask("GET", "/v1/locks/deploy")).json["held"]
 

@@ -12,6 +12,7 @@ CAPABILITIES = {
         "apply": [
             "approvals.use",
             "consumers.acknowledge",
+            "effects.plan",
             "events.append",
             "inboxes.append",
             "jobs.checkpoint",

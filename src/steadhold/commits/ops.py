@@ -14,6 +14,7 @@ from steadhold.commits import conditions
 from steadhold.commits.model import Part
 from steadhold.context.items import put_item
 from steadhold.context.routes import ROUTES as CONTEXT
+from steadhold.effects.routes import ROUTES as EFFECTS
 from steadhold.events.routes import ROUTES as EVENTS
 from steadhold.inboxes.routes import ROUTES as INBOXES
 from steadhold.inboxes.routes import append_item
@@ -23,7 +24,8 @@ from steadhold.state.routes import ROUTES as STATE
 from steadhold.web.ask import Answer, Ask, Request, Route
 
 _ROUTES: Final = {
-    (route.method, route.path): route for route in (*STATE, *CONTEXT, *LOCKS, *APPROVALS, *JOBS, *INBOXES, *EVENTS)
+    (route.method, route.path): route
+    for route in (*STATE, *CONTEXT, *LOCKS, *APPROVALS, *EFFECTS, *JOBS, *INBOXES, *EVENTS)
 }
 
 
@@ -88,6 +90,7 @@ APPLY: Final[Mapping[str, Op]] = {
     "context.put": Op(
         replace(_ROUTES["PUT", "/v1/context/{path:path}"], handle=put_item, body="json", body_bytes_max=None), "context"
     ),
+    "effects.plan": _apply("POST", "/v1/effects"),
     "events.append": _apply("POST", "/v1/aggregates/{id}/events", "aggregate", members=_AGGREGATE),
     "inboxes.append": Op(replace(_ROUTES["POST", "/v1/inboxes/{inbox}/events"], handle=append_item, body="json")),
     "jobs.checkpoint": _apply("PUT", "/v1/jobs/{id:uuid}/checkpoints/{stage}", "job", members=_JOB),

@@ -183,7 +183,7 @@ def job(view: reading.View) -> JobItem:
         run_at=reply.instant(view.run_at),
         input_digest=view.input_digest.hex(),
         tags=(view.tags or "").split(),
-        effects=[],
+        effects=[gives.EffectOf(effect_id=e.effect_id, execution=e.execution, open=e.open) for e in view.effects],
         result_ref=view.result_ref,
         error_code=view.error_code if view.state == "failed" else None,
         failure=_failure(view),

@@ -166,6 +166,14 @@ class Failure(Given, kw_only=True, frozen=True):
     message: str | None = None
 
 
+class EffectOf(msgspec.Struct, kw_only=True, frozen=True):
+    """An effect of a job's line: where it stands, and whether something of it is not decided."""
+
+    effect_id: str
+    execution: str
+    open: bool
+
+
 class JobItem(Given, kw_only=True, frozen=True):
     """A job, without the bytes of its input and result."""
 
@@ -183,7 +191,7 @@ class JobItem(Given, kw_only=True, frozen=True):
     run_at: Instant
     input_digest: str
     tags: list[str]
-    effects: list[Raw]
+    effects: list[EffectOf]
     result_ref: str | None = None
     error_code: str | None = None
     failure: Failure | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -13,9 +14,21 @@ from steadhold.jobs.outcomes import Checkpoint
 from steadhold.jobs.steering import Filter
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page
-from steadhold.kit.plan import Plan, maybe, operation, rows
+from steadhold.kit.plan import Plan, each, maybe, operation, rows
 
 LAST: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+
+EFFECTS_SHOWN: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class EffectOf:
+    """An effect of a job, as its room says that it stands."""
+
+    effect_id: str
+    execution: str
+    open: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,7 @@ class View:
     cancel_requested_at: datetime | None
     cancel_by: str | None
     cancel_reason: str | None
+    effects: tuple[EffectOf, ...] = ()
 
     @property
     def state(self) -> State:
@@ -98,8 +112,21 @@ class Contents:
 
 @operation
 def get(workspace: str, id: str) -> Plan[View | Missing]:
-    """Read a job."""
-    return (yield from maybe(SQL.look, View, workspace=workspace, id=id)) or Missing()
+    """Read a job, with the effects of its line: its own, and those of the jobs that it retries or that retry it."""
+    view = yield from maybe(SQL.look, View, workspace=workspace, id=id)
+    return Missing() if view is None else (yield from _with_effects(workspace, [view]))[0]
+
+
+def effects_of(workspace: str, roots: Sequence[str], limit: int = EFFECTS_SHOWN) -> Plan[dict[str, list[EffectOf]]]:
+    """The effects of lines of jobs, by the job with which each began; those that are open first."""
+    items = [{"workspace": workspace, "of": moving.subject(root), "limit": limit} for root in roots]
+    hands = yield from each(SQL.effects_of, items)
+    return {root: [EffectOf(*row) for row in hand] for root, hand in zip(roots, hands, strict=True)}
+
+
+def _with_effects(workspace: str, views: Sequence[View]) -> Plan[list[View]]:
+    found = yield from effects_of(workspace, list(dict.fromkeys(view.root_job_id for view in views)))
+    return [replace(view, effects=tuple(found[view.root_job_id])) for view in views]
 
 
 @operation
@@ -123,15 +150,16 @@ def jobs(workspace: str, which: Filter, before: str | None, limit: int) -> Plan[
         created_before=which.created_before,
         limit=limit + 1,
     )
-    return page([View(*row) for row in found], limit, "jobs", lambda view: (view.id,))
+    views = yield from _with_effects(workspace, [View(*row) for row in found])
+    return page(views, limit, "jobs", lambda view: (view.id,))
 
 
 @operation
 def checkpoints(workspace: str, id: str, after: str, limit: int) -> Plan[Page[Checkpoint] | Missing]:
     """List the committed stages that a job sees, its own and those of the jobs it retries, by name."""
-    view = yield from get.plan(workspace, id)
-    if isinstance(view, Missing):
-        return view
+    view = yield from maybe(SQL.look, View, workspace=workspace, id=id)
+    if view is None:
+        return Missing()
     found = yield from rows(SQL.stages_page, workspace=workspace, root=view.root_job_id, after=after, limit=limit + 1)
     return page([Checkpoint(*row) for row in found], limit, "checkpoints", lambda stage: (stage.stage,))
 
@@ -139,7 +167,7 @@ def checkpoints(workspace: str, id: str, after: str, limit: int) -> Plan[Page[Ch
 @operation
 def checkpoint_of(workspace: str, id: str, stage: str) -> Plan[Checkpoint | Missing]:
     """Read one committed stage."""
-    view = yield from get.plan(workspace, id)
-    if isinstance(view, Missing):
-        return view
+    view = yield from maybe(SQL.look, View, workspace=workspace, id=id)
+    if view is None:
+        return Missing()
     return (yield from moving.stage_kept(workspace, view.root_job_id, stage)) or Missing()

@@ -532,6 +532,13 @@ where j.workspace = :workspace::text and j.forget_at is null and j.ended_at is n
 order by j.ended_at limit :limit::bigint
 for update skip locked
 
+-- name: postpone
+-- rank: read
+-- Jobs with an open effect stay, and are looked at again in an hour.
+update steadhold.jobs j set forget_at = steadhold.clock() + interval '1 hour'
+where j.workspace = :workspace::text and j.id = any(:ids::uuid[])
+returning true
+
 -- name: forget
 -- rank: read
 -- Stages go with the last job of their root.
@@ -655,6 +662,17 @@ select i.n, j.id::text, j.state, j.revision, j.type, j.configuration_revision, j
   j.error_code, j.error_message, j.error_class, j.cancel_requested_at, j.cancel_by, j.cancel_reason
 from (select * from unnest(:id::uuid[]) with ordinality as i(id, n) order by i.id) i
 join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
+
+-- name: effects_of
+-- rank: read by of
+-- Effects of the line of a job, those that are open first. Their room says in heads where they stand.
+select i.n, substr(h.subject, length('effect:') + 1), h.state, h.open
+from (select * from unnest(:of::text[]) with ordinality as i(of, n) order by i.of) i
+cross join lateral (
+  select o.subject, o.state, o.open from steadhold.heads o
+  where o.workspace = :workspace::text and o.of = i.of and starts_with(o.subject, 'effect:')
+  order by o.open desc, o.subject limit :limit::bigint
+) h
 
 -- name: bytes_of
 -- rank: read

@@ -12,12 +12,13 @@ import msgspec
 
 from steadhold import events, fences
 from steadhold.events import Due
-from steadhold.jobs import model, moving, verdicts, waiting, watching
+from steadhold.jobs import model, moving, reading, verdicts, waiting, watching
 from steadhold.jobs.model import Retry
 from steadhold.jobs.moving import SQL, Change, Held, Written
 from steadhold.jobs.verdicts import Move
 from steadhold.kit.limits import CLAIM_KEY_SECONDS_MAX
 from steadhold.kit.plan import Plan, each, rows, single_operation
+from steadhold.kit.sql import Row
 
 WOKEN: Final = Move(model.ACCEPTED, "woken")
 TIMED_OUT: Final = Move(model.ACCEPTED, "timed_out")
@@ -122,11 +123,12 @@ def forget(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) ->
     """Remove finished jobs past their window, with their stages, signals, tags and events; and what only they needed.
 
     That is old claims, and configurations that are not current and that no job is held to any more. The window is
-    the type's own, or `kept_seconds`. Answers how many.
+    the type's own, or `kept_seconds`; a job of whose line an effect is open stays. Answers how many.
     """
     found = yield from rows(SQL.forgettable, workspace=workspace, limit=limit)
     left = limit - len(found)
     found += yield from rows(SQL.outlived, workspace=workspace, kept_seconds=kept_seconds, limit=left)
+    found = yield from _without_open_effects(workspace, found)
     ids = [id for id, _, _ in found]
     if ids:
         tags = sorted({tag for _, _, tags in found for tag in (tags or "").split()})
@@ -139,3 +141,12 @@ def forget(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) ->
         yield from rows(SQL.unpin, workspace=workspace, types=list(types), revisions=list(revisions))
     old = yield from rows(SQL.forget_rest, workspace=workspace, claim_seconds=CLAIM_KEY_SECONDS_MAX, limit=limit)
     return max(len(ids), len(past), old[0][0])
+
+
+def _without_open_effects(workspace: str, found: Sequence[Row]) -> Plan[list[Row]]:
+    """Those that may go; the others are put off, so that they keep nobody from going."""
+    shown = yield from reading.effects_of(workspace, sorted({root for _, root, _ in found}), limit=1)
+    kept = {id for id, root, _ in found if any(effect.open for effect in shown[root])}
+    if kept:
+        yield from rows(SQL.postpone, workspace=workspace, ids=sorted(kept))
+    return [row for row in found if row[0] not in kept]

@@ -27,6 +27,7 @@ OPS: Final = {
     "events.append": ("POST", r"/v1/aggregates/(?P<aggregate_id>[^/?]+)/events"),
     "inboxes.append": ("POST", r"/v1/inboxes/(?P<inbox>[^/?]+)/events"),
     "consumers.acknowledge": ("POST", r"/v1/inboxes/(?P<inbox>[^/]+)/consumers/(?P<consumer>[^/]+)/acknowledge"),
+    "effects.plan": ("POST", r"/v1/effects"),
     "approvals.use": ("POST", r"/v1/approvals/(?P<approval_id>[^/]+)/use"),
 }
 """The requests that a commit can hold, and what they are called there."""

@@ -86,6 +86,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class EffectOf(msgspec.Struct, frozen=True, kw_only=True):
+    """An effect of a job, its retries included: where it stands, and whether something of it is not decided."""
+
+    effect_id: str
+    execution: str
+    open: bool
+
+
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """The last failure of a job that lives on, or the one that it ended with."""
 
@@ -140,7 +148,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     error_code: str | None = None
     failure: Failure | None = None
     cancel_requested: Request | None = None
-    effects: Sequence[Mapping[str, Any]] = ()
+    effects: Sequence[EffectOf] = ()
     progress_raw: msgspec.Raw = msgspec.field(name="progress", default=NOTHING)
 
     @property
