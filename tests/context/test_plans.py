@@ -18,6 +18,7 @@ from steadhold.context.model import (
     Reserved,
     RevisionConflict,
     StaleFence,
+    Unresolved,
     Upload,
     UploadLapsed,
     Written,
@@ -370,7 +371,9 @@ def test_a_reference_can_be_written_elsewhere(conn, workspace):
     made = context.put_reference(conn, workspace, "b", refer("a", 1, b"body"), None)
     assert (made.revision, made.created) == (1, True)
     assert context.get(conn, workspace, "b").content == context.get(conn, workspace, "a").content
-    assert context.put_reference(conn, workspace, "c", refer("z", 1, b"body"), None) == Missing(None)
+    assert context.put_reference(conn, workspace, "c", refer("z", 1, b"body"), None) == Unresolved(
+        refer("z", 1, b"body")
+    )
     assert context.put_reference(conn, workspace, "b", refer("a", 1, b"body"), None) == RevisionConflict(1)
 
 

@@ -16,6 +16,7 @@ SECTIONS: Final = {
     },
     "Use": {
         "state": ("steadhold.cli.state:state", "Exact JSON under compare-and-swap."),
+        "context": ("steadhold.cli.context:context", "Files of bytes with revisions."),
         "jobs": ("steadhold.cli.jobs:jobs", "Submit, watch and steer jobs."),
         "locks": ("steadhold.cli.locks:locks", "Who holds what, under which fence."),
         "lock": ("steadhold.cli.locks_run:lock", "Run a command while holding a lock."),

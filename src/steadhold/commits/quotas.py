@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from steadhold import jobs, state
+from steadhold import context, jobs, state
 from steadhold.access import QueueFull, StorageExhausted
 from steadhold.commits.model import Item, Refused
 from steadhold.kit.limits import COMMIT_ITEMS_MAX
@@ -14,6 +14,9 @@ from steadhold.kit.plan import Plan, Refusal, maybe
 from steadhold.kit.sql import load
 
 SQL = load(__file__)
+
+STORING: Final = frozenset({"state.put", "context.put", "context.put_reference"})
+WRITTEN: Final = (state.Written, context.Written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Used:
 def used(workspace: str, items: Sequence[Item]) -> Plan[Used | None]:
     """What is used now, where several items could use more; None where nothing could be wrong."""
     names = [item.call.name for item in items]
-    if names.count("state.put") < 2 and names.count("jobs.submit") < 2:
+    if sum(name in STORING for name in names) < 2 and names.count("jobs.submit") < 2:
         return None
     return (yield from maybe(SQL.used, Used, workspace=workspace, most=COMMIT_ITEMS_MAX))
 
@@ -42,8 +45,8 @@ def overdrawn(before: Used | None, after: Used | None, items: Sequence[Item], ca
         return None
     done = list(zip(items, came, strict=True))
     submitted = [item for item, outcome in done if isinstance(outcome, jobs.Submitted)]
-    written = [item for item, outcome in done if isinstance(outcome, state.Written)]
-    created = [item for item, outcome in done if isinstance(outcome, state.Written) and outcome.created]
+    written = [item for item, outcome in done if isinstance(outcome, WRITTEN)]
+    created = [item for item, outcome in done if isinstance(outcome, WRITTEN) and outcome.created]
     if over := _over(before.queued, after.queued, after.queued_max):
         return _refused(submitted, over, QueueFull(after.queued_max or 0, after.queued_max or 0))
     if over := _over(before.names, after.names, after.names_max):

@@ -96,6 +96,9 @@ def refused(outcome: Refusal) -> Problem:
         case model.PathTaken(revision):
             detail = "There is a file at the path that this one is to be moved to; delete it, or choose another."
             return Problem("path_taken", detail, {"current_revision": revision})
+        case model.Unresolved(reference):
+            detail = "There are no bytes of this reference; a reference names what is there already."
+            return Problem("unknown_reference", detail, {"reference": reference})
         case model.UploadLapsed():
             return Problem("upload_lapsed", "Nothing came for so long that the upload was given up; send it again.")
         case model.Missing():

@@ -142,10 +142,10 @@ def resolve(ask: Request) -> Ask[model.Resolved]:
     return Ask(references.resolve.call(ask.workspace, text), render)
 
 
-def put_render(path: str, expected: int | None) -> Callable[[model.WriteOutcome | model.Pruned], Answer]:
+def put_render(path: str, expected: int | None) -> Callable[[model.PutOutcome], Answer]:
     """How a write is answered."""
 
-    def render(outcome: model.WriteOutcome | model.Pruned) -> Answer:
+    def render(outcome: model.PutOutcome) -> Answer:
         if isinstance(outcome, model.Written):
             made = answers.written(path, outcome)
             status = 201 if expected is None else 200

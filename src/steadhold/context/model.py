@@ -93,6 +93,13 @@ class PathTaken(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
+class Unresolved(Refusal):
+    """There never were bytes of this reference."""
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
 class UploadLapsed(Refusal):
     """Nothing came of the upload for so long that what it had was given up."""
 
@@ -160,6 +167,7 @@ class Usage:
 
 
 WriteOutcome: TypeAlias = Written | RevisionConflict | Missing | StaleFence | StorageExhausted | UploadLapsed
+PutOutcome: TypeAlias = WriteOutcome | Pruned | Unresolved
 MoveOutcome: TypeAlias = Moved | RevisionConflict | Missing | StaleFence | PathTaken
 Resolved: TypeAlias = Content | Missing | Pruned
 

@@ -12,18 +12,21 @@ from steadhold.context.model import (
     Missing,
     Path,
     Pruned,
+    PutOutcome,
+    Reference,
     ReferenceText,
     Resolved,
-    WriteOutcome,
+    Unresolved,
     owner_of,
     pinner,
     reference,
 )
 from steadhold.context.reading import content_of
-from steadhold.context.writing import SQL, New, Won, settle, write
+from steadhold.context.writing import SQL, New, Won, hold, let_go, settle, write
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import CONTEXT_WHOLE_BYTES_MAX
-from steadhold.kit.plan import Plan, each, operation, rows, single_operation, undoable
+from steadhold.kit.plan import Plan, each, operation, rows
+from steadhold.kit.sql import Row
 
 
 @operation
@@ -75,7 +78,7 @@ def unpin(workspace: str, owner: str, text: str | None = None) -> Plan[int]:
     return len(gone)
 
 
-@single_operation
+@operation
 def put_reference(
     workspace: str,
     path: Path,
@@ -83,25 +86,29 @@ def put_reference(
     expected: int | None,
     content_type: ContentType | None = None,
     fences_held: Sequence[FenceRef] = (),
-) -> Plan[WriteOutcome | Pruned]:
+) -> Plan[PutOutcome]:
     """Write the bytes of a reference, as `put` writes bytes; without a type they keep theirs.
 
-    It refuses what was pruned as `Pruned`, also where that happens while this is under way.
+    `Unresolved` where there never was such a reference, `Pruned` where its bytes are not kept any more.
     """
     if fences_held and (stale := (yield from fences.require(workspace, fences_held))):
         return stale
-    found = yield from resolve.plan(workspace, text)
-    if not isinstance(found, Content):
-        return found if isinstance(found, Pruned) else Missing(None)
-    return (yield from undoable(_copied(workspace, path, found, expected, content_type or found.content_type)))
+    making: frozenset[str] = frozenset({path} if expected is None else ())
+    held = yield from hold(workspace, {path: True}, making)
+    named = reference(text)
+    found = () if named is None else (yield from _hold(workspace, named))
+    if named is None or not found:
+        yield from let_go(workspace, held)
+        missing = yield from resolve.plan(workspace, text)
+        return missing if isinstance(missing, Pruned) else Unresolved(text)
+    new = New(found[0][0], named.digest, content_type or found[0][1])
+    outcome = yield from write(workspace, path, expected, new)
+    if isinstance(outcome, Won):
+        yield from blobs.pin(workspace, owner_of(path, outcome.written.revision), [named.digest])
+        return (yield from settle(workspace, outcome))
+    return outcome
 
 
-def _copied(
-    workspace: str, path: str, found: Content, expected: int | None, content_type: str
-) -> Plan[WriteOutcome | Pruned]:
-    outcome = yield from write(workspace, path, expected, New(found.bytes, found.digest, content_type))
-    if not isinstance(outcome, Won):
-        return outcome
-    if (yield from blobs.pin(workspace, owner_of(path, outcome.written.revision), [found.digest])):
-        return Pruned(None)
-    return (yield from settle(workspace, outcome))
+def _hold(workspace: str, named: Reference) -> Plan[list[Row]]:
+    asked: dict[str, Any] = {"path": named.path, "revision": named.revision, "digest": named.digest}
+    return (yield from rows(SQL.hold_reference, workspace=workspace, **asked))

@@ -65,6 +65,20 @@ left join held on held.path = i.path
 left join made on made.path = i.path
 left join steadhold.entitlements e on e.workspace = :workspace::text
 
+-- name: hold_reference
+-- rank: names
+-- Hold what keeps the bytes of a reference, the revision or else somebody's pin: whoever would let them go waits.
+with kept as (
+  select r.bytes, r.content_type from steadhold.context_revisions r
+  where r.workspace = :workspace::text and r.path = :path::text and r.revision = :revision::bigint
+    and r.digest = :digest::bytea for key share
+), pinned as (
+  select p.bytes, p.content_type from steadhold.context_pins p
+  where p.workspace = :workspace::text and p.path = :path::text and p.revision = :revision::bigint
+    and p.digest = :digest::bytea and not exists (select from kept) limit 1 for key share
+)
+select * from kept union all select * from pinned
+
 -- name: hold_quota
 -- rank: names
 -- Whoever would use more of a quota waits here for those before: what they used is seen by the next statement.

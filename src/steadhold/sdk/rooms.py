@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic
 from steadhold.sdk.access import AuditRoom, EntitlementsRoom, KeysRoom, WorkspacesRoom
 from steadhold.sdk.approvals import ApprovalsRoom
 from steadhold.sdk.commits import CommitsRoom
+from steadhold.sdk.context import ContextRoom
 from steadhold.sdk.effects import EffectsRoom, JournalsRoom
 from steadhold.sdk.events import AggregatesRoom, EventsRoom, PublicationsRoom, SubscriptionsRoom
 from steadhold.sdk.grammar import Mode, Player
@@ -30,6 +31,7 @@ class Rooms(Player, Generic[Mode]):
 
     def __init__(self) -> None:
         self.state: StateRoom[Mode] = StateRoom(self)
+        self.context: ContextRoom[Mode] = ContextRoom(self)
         self.prefixes: PrefixesRoom[Mode] = PrefixesRoom(self)
         self.jobs: JobsRoom[Mode] = JobsRoom(self)
         self.approvals: ApprovalsRoom[Mode] = ApprovalsRoom(self)

@@ -65,6 +65,7 @@ select steadhold.enclose('steadhold.context_files'), steadhold.enclose('steadhol
 grant select, insert, delete, update (file, revision, floor, present, bytes, digest, content_type, changed_at)
   on steadhold.context_files to steadhold_app;
 grant select, insert, delete on steadhold.context_revisions, steadhold.context_pins to steadhold_app;
+grant update (path) on steadhold.context_revisions, steadhold.context_pins to steadhold_app;  -- locking a row asks it
 grant select, insert, delete, update (names, bytes, until) on steadhold.context_uploads to steadhold_app;
 
 create function steadhold.due_context() returns table (workspace text, duty text)

@@ -1,0 +1,155 @@
+"""`steadhold context`: files in and out as the bytes they are, and no write without saying what it replaces."""
+
+from __future__ import annotations
+
+import mimetypes
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from steadhold.cli.connect import asks, named
+from steadhold.cli.show import Out, printed
+
+if TYPE_CHECKING:
+    from steadhold.sdk.client import Client
+
+INTO = click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write to FILE, which must not exist."
+)
+FROM = click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="FILE|-")
+
+
+@click.group()
+def context() -> None:
+    """Files of bytes with revisions, inside the workspace's storage: every write names what it replaces."""
+
+
+@context.command()
+@click.argument("prefix", default="")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@printed
+@asks
+def ls(client: Client, prefix: str, limit: int | None, out: Out) -> None:
+    """List files under PREFIX, which is made of whole segments, in the order of their bytes."""
+    out.many(islice(client.context.files(prefix), limit), ("path", "revision", "bytes", "content_type", "changed_at"))
+
+
+@context.command()
+@click.argument("path")
+@click.option("--revision", type=int, metavar="N", help="An older revision that is still kept.")
+@INTO
+@asks
+def get(client: Client, path: str, revision: int | None, output: str | None) -> None:
+    """Write the bytes of PATH to standard output, exactly as they were stored, however many they are."""
+    _write(client.context.pieces(path, revision=revision), output)
+
+
+@context.command()
+@click.argument("path")
+@FROM
+@click.option("--if-match", type=int, metavar="N", help="Replace this revision.")
+@click.option("--create", is_flag=True, help="Write a path without a file.")
+@click.option("--content-type", metavar="TYPE", help="What the bytes are; else what the name of FILE tells.")
+@named
+@printed
+@asks
+def put(
+    client: Client, path: str, file: str, if_match: int | None, create: bool, content_type: str | None,  # noqa: FBT001
+    operation_id: str | None, out: Out,
+) -> None:  # fmt: skip
+    """Store the bytes of FILE at PATH. `-` reads standard input.
+
+    Either --create or --if-match says what is replaced; exit code 3 tells that somebody else wrote first.
+    """
+    if create == (if_match is not None):
+        raise click.UsageError("Say what is replaced: --create where there is no file, or --if-match REVISION.")
+    kind = content_type or mimetypes.guess_type(file)[0]
+    written = client.context.write(
+        path, _read(file), if_revision=if_match, content_type=kind, operation_id=operation_id
+    )
+    out.one(written)
+
+
+@context.command()
+@click.argument("path")
+@click.option("--if-match", type=int, required=True, metavar="N", help="Delete this revision.")
+@named
+@printed
+@asks
+def rm(client: Client, path: str, if_match: int, operation_id: str | None, out: Out) -> None:
+    """Delete PATH. The revision that is printed is the deletion's own."""
+    out.one({"path": path, "revision": client.context.delete(path, if_revision=if_match, operation_id=operation_id)})
+
+
+@context.command()
+@click.argument("source")
+@click.argument("target")
+@click.option("--if-match", type=int, required=True, metavar="N", help="Move this revision.")
+@named
+@printed
+@asks
+def mv(client: Client, source: str, target: str, if_match: int, operation_id: str | None, out: Out) -> None:
+    """Move SOURCE to TARGET, where no file may be. Its id and history stay."""
+    out.one(client.context.move(source, target, if_revision=if_match, operation_id=operation_id))
+
+
+@context.command()
+@click.argument("path")
+@printed
+@asks
+def revisions(client: Client, path: str, out: Out) -> None:
+    """List the revisions of PATH that are kept, the newest first, each under the path it was written under."""
+    out.many(client.context.revisions(path), ("revision", "path", "bytes", "written_at", "deleted", "digest"))
+
+
+@context.command()
+@printed
+@asks
+def usage(client: Client, out: Out) -> None:
+    """Print what files use of the workspace's storage."""
+    out.one(client.context.usage())
+
+
+@context.command()
+@click.argument("prefix", default="")
+@INTO
+@asks
+def export(client: Client, prefix: str, output: str | None) -> None:
+    """Write all files under PREFIX as one archive, which any `tar` reads."""
+    _write([client.context.export(prefix)], output)
+
+
+@context.command("import")
+@FROM
+@click.option("--prefix", default="", help="Refuse files that are not under it.")
+@printed
+@asks
+def import_(client: Client, file: str, prefix: str, out: Out) -> None:
+    """Write the files of an archive, an outcome each. Those that are there already are left as they are.
+
+    The exit code is 1 where a file was refused.
+    """
+    came = client.context.import_files(_read(file), prefix=prefix)
+    out.many(came.files, ("path", "status", "revision", "code"))
+    if came.detail:
+        click.echo(came.detail, err=True)
+    if not came.complete or any(one.code for one in came.files):
+        raise click.exceptions.Exit(1)
+
+
+def _read(file: str) -> bytes:
+    return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+
+
+def _write(pieces: Iterable[bytes], output: str | None) -> None:
+    if output is None:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        return
+    with Path(output).open("xb") as file:
+        file.writelines(pieces)

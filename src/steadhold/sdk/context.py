@@ -1,0 +1,302 @@
+"""context: files of bytes. Every write names the revision it replaces; edits decide anew while others write first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from steadhold.kit import fields
+from steadhold.kit.fields import FenceRef
+from steadhold.sdk.context_shapes import (
+    ContextUsage,
+    File,
+    FileEntry,
+    FileKept,
+    FileMoved,
+    FileWritten,
+    Imported,
+    NoFile,
+)
+from steadhold.sdk.errors import BadAnswer, NotFound, Problem, RevisionConflict
+from steadhold.sdk.grammar import Give, Got, Mode, Pause, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.words import WAIT_SECONDS, at, change, pages, put_if, read, verified
+
+__all__ = [
+    "ContextRoom",
+    "ContextUsage",
+    "File",
+    "FileEntry",
+    "FileKept",
+    "FileMoved",
+    "FileWritten",
+    "Imported",
+    "NoFile",
+]
+
+TRIES_MAX: Final = 32
+"""How often an edit decides anew, unless told otherwise."""
+
+PIECE_BYTES: Final = 4 * 1024 * 1024
+"""How much of a file `pieces` asks for at once."""
+
+OCTETS: Final = "application/octet-stream"
+TEXT: Final = "text/plain; charset=utf-8"
+TAR: Final = "application/x-tar"
+
+
+class ContextRoom(Room[Mode]):
+    """`client.context`."""
+
+    @verb
+    def read(self, path: str, *, revision: int | None = None) -> Script[File]:
+        """Read a file, or an older `revision` of it, whole.
+
+        Raises:
+            NotFound: there is none. RevisionPruned: the revision is not kept any more.
+            BadAnswer: the bytes that came are not those that the server sent, or more than `answer_bytes_max`.
+        """
+        return _file(path, (yield Send("GET", at("context", path=path, revision=revision))))
+
+    @flow
+    def pieces(self, path: str, *, revision: int | None = None, piece_bytes: int = PIECE_BYTES) -> Stream[bytes]:
+        """The bytes of one revision of a file, however large, a piece at a time.
+
+        Raises:
+            NotFound, RevisionPruned: also where that happens in between. BadAnswer: the pieces are not the whole.
+        """
+        whole, first, size = hashlib.sha256(), 0, 1
+        while first < size:
+            headers = {"range": f"bytes={first}-{first + piece_bytes - 1}"}
+            try:
+                got = yield Send("GET", at("context", path=path, revision=revision), headers)
+            except Problem as why:
+                if why.code == "range_not_satisfiable" and first == 0:
+                    return  # a file without a byte
+                raise
+            size = _size(got)
+            revision, first = got.revision, first + len(got.body)
+            whole.update(got.body)
+            if got.body:
+                yield Give(got.body)
+            if first >= size and whole.digest() != _digest(got):
+                raise BadAnswer(f"The pieces of {path!r} that arrived are not what the server has.")
+
+    @verb
+    def write(
+        self,
+        path: str,
+        body: bytes | str,
+        *,
+        if_revision: int | None,
+        content_type: str | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[FileWritten]:
+        """Replace revision `if_revision`, or create a file where that is None. A text is written as UTF-8.
+
+        Raises:
+            RevisionConflict: the path has another revision, or none. StaleFence: a grant in `fences` is not current.
+            StorageExhausted, OutcomeUnknown.
+        """
+        return (yield from _write(path, body, if_revision, content_type, fences, operation_id))
+
+    @verb
+    def append(
+        self, path: str, body: bytes | str, *, tries_max: int = TRIES_MAX, fences: Sequence[FenceRef] = ()
+    ) -> Script[FileWritten]:
+        """Put bytes behind those of a file, which is created if there is none.
+
+        Raises:
+            RevisionConflict: others wrote first `tries_max` times. StaleFence, StorageExhausted, OutcomeUnknown.
+        """
+        more = body.encode() if isinstance(body, str) else body
+        kind = TEXT if isinstance(body, str) else OCTETS
+        return (yield from _edited(path, lambda old: old + more, b"", kind, tries_max, fences))
+
+    @verb
+    def edit(
+        self,
+        path: str,
+        fn: Callable[[bytes], bytes],
+        *,
+        create: bytes | None = None,
+        tries_max: int = TRIES_MAX,
+        fences: Sequence[FenceRef] = (),
+    ) -> Script[FileWritten]:
+        """Write what `fn` makes of the bytes, and read and decide again while others write first.
+
+        `fn` may be called several times, so it only computes. An absent file starts from `create`, if that is given.
+
+        Raises:
+            NotFound: there is no file, and no `create`. RevisionConflict: others wrote first `tries_max` times.
+            StaleFence, StorageExhausted, OutcomeUnknown.
+        """
+        return (yield from _edited(path, fn, create, OCTETS, tries_max, fences))
+
+    @verb
+    def delete(
+        self, path: str, *, if_revision: int, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[int]:
+        """Delete revision `if_revision`; the revision that is answered is the deletion's own.
+
+        Raises:
+            NotFound: there is no file. RevisionConflict, StaleFence, OutcomeUnknown.
+        """
+        headers = {"if-match": fields.etag(if_revision)}
+        target = at("context", path=path)
+        return (yield change("DELETE", target, operation_id=operation_id, fences=fences, headers=headers)).revision
+
+    @verb
+    def move(
+        self,
+        source: str,
+        target: str,
+        *,
+        if_revision: int,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[FileMoved]:
+        """Move a file to a path without one; its id and history stay.
+
+        Raises:
+            NotFound: there is no file. Problem: there is one at `target` (code `path_taken`).
+            RevisionConflict, StaleFence, OutcomeUnknown.
+        """
+        body, headers = {"from": source, "to": target}, {"if-match": fields.etag(if_revision)}
+        got = yield change("POST", at("context:move"), body, operation_id=operation_id, fences=fences, headers=headers)
+        return read(got, FileMoved)
+
+    @flow
+    def files(self, prefix: str = "") -> Stream[FileEntry]:
+        """Every file under a prefix of whole segments, in the order of their bytes."""
+        yield from pages(lambda cursor: at("context", prefix=prefix or None, cursor=cursor), FileEntry)
+
+    @flow
+    def revisions(self, path: str) -> Stream[FileKept]:
+        """The revisions of a file that are kept, newest first, also those from before it was moved."""
+        yield from pages(lambda cursor: at("context", path=path, view="revisions", cursor=cursor), FileKept)
+
+    @flow
+    def watch(self, path: str, *, since: int | None = None) -> Stream[File | NoFile]:
+        """What is at the path now, and then each time that it changed, for ever.
+
+        Revisions that follow each other quickly may be passed over; the last one never is.
+        """
+        found = (yield from _changed(path, None, 0.0)) if since is None else None
+        while True:
+            if found is not None:
+                yield Give(found)
+                since = found.revision if isinstance(found, File) else None
+            after = yield from _changed(path, since, WAIT_SECONDS)
+            found = None if since is None and isinstance(after, NoFile) else after
+
+    @verb
+    def resolve(self, reference: str) -> Script[bytes]:
+        """The bytes of a reference: kept, or kept for whoever relies on them.
+
+        Raises:
+            NotFound: there never were such bytes. RevisionPruned: they are not kept any more.
+        """
+        got = yield Send("GET", at("context:resolve", reference=reference))
+        verified(reference, got)
+        return got.body
+
+    @verb
+    def usage(self) -> Script[ContextUsage]:
+        """What files use of the workspace's storage."""
+        return read((yield Send("GET", at("context:usage"))), ContextUsage)
+
+    @verb
+    def export(self, prefix: str = "") -> Script[bytes]:
+        """All files under a prefix as one archive, which any `tar` reads.
+
+        Raises:
+            BadAnswer: it has more than `answer_bytes_max`.
+        """
+        return (yield Send("GET", at("context:export", prefix=prefix or None))).body
+
+    @verb
+    def import_files(self, archive: bytes, *, prefix: str = "") -> Script[Imported]:
+        """Write the files of an archive, an outcome each. Those outside `prefix` are refused."""
+        target = at("context:import", prefix=prefix or None)
+        return read((yield Send("POST", target, {"content-type": TAR}, archive, identity="own")), Imported)
+
+
+def _file(path: str, got: Got) -> File:
+    digest = verified(f"The file {path!r}", got)
+    return File(path, got.revision, got.headers.get("content-type", OCTETS), digest, got.body)
+
+
+def _size(got: Got) -> int:
+    """How many bytes there are of which these are a part."""
+    whole = got.headers.get("content-range", "").rpartition("/")[2]
+    return int(whole) if whole.isdecimal() else len(got.body)
+
+
+def _digest(got: Got) -> bytes | None:
+    told = fields.digests(got.headers.get("repr-digest"))
+    return told.get("sha-256") if isinstance(told, Mapping) else None
+
+
+def _write(
+    path: str,
+    body: bytes | str,
+    if_revision: int | None,
+    content_type: str | None,
+    fences: Sequence[FenceRef],
+    operation_id: str | None,
+) -> Script[FileWritten]:
+    raw = body.encode() if isinstance(body, str) else body
+    kind = content_type or (TEXT if isinstance(body, str) else OCTETS)
+    headers = {
+        **put_if(if_revision),
+        "content-type": kind,
+        "repr-digest": fields.write_digest(hashlib.sha256(raw).digest()),
+    }
+    asked = change("PUT", at("context", path=path), operation_id=operation_id, fences=fences, headers=headers)
+    got = yield replace(asked, body=raw)
+    made = read(got, FileWritten)
+    return FileWritten(made.path, made.revision, made.reference, got.replayed)
+
+
+def _edited(
+    path: str,
+    fn: Callable[[bytes], bytes],
+    create: bytes | None,
+    kind: str,
+    tries_max: int,
+    fences: Sequence[FenceRef],
+) -> Script[FileWritten]:
+    for tries in range(1, tries_max + 1):
+        before = yield from _look(path)
+        if isinstance(before, NotFound) and create is None:
+            raise before
+        old, revision = (create or b"", None) if isinstance(before, NotFound) else (before.body, before.revision)
+        kept = kind if isinstance(before, NotFound) else before.content_type
+        try:
+            return (yield from _write(path, fn(old), revision, kept, fences, None))
+        except RevisionConflict:
+            if tries == tries_max:
+                raise
+            yield Pause(0.005 * 2.0 ** min(tries, 7))
+    raise ValueError("tries_max is at least 1.")
+
+
+def _look(path: str) -> Script[File | NotFound]:
+    try:
+        return _file(path, (yield Send("GET", at("context", path=path))))
+    except NotFound as absent:
+        return absent
+
+
+def _changed(path: str, since: int | None, wait_seconds: float) -> Script[File | NoFile | None]:
+    """What became of a path since a revision, or since it had no file; None: nothing yet."""
+    headers = {} if since is None else {"if-none-match": fields.etag(since)}
+    target = at("context", path=path, wait_seconds=wait_seconds or None)
+    try:
+        got = yield Send("GET", target, headers, wait_seconds=wait_seconds)
+    except NotFound as absent:
+        return NoFile(path, absent.last_revision)
+    return None if got.status == 304 else _file(path, got)
