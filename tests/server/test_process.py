@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 import pytest
 
+from steadhold.kit import limits
 from steadhold.server.run import ListenError, listen
 from steadhold.server.settings import Settings
 
@@ -120,6 +121,15 @@ def test_an_address_that_is_taken_is_said_in_a_sentence():
             listen(Settings(port=port))
     with pytest.raises(ListenError, match="no socket of this process"):
         listen(Settings(listen_fd=9_999))
+
+
+def test_a_client_that_is_silently_gone_is_missed_by_what_it_does_not_acknowledge():
+    """A stream writes from time to time; the system would send that again for a quarter of an hour."""
+    with listen(Settings(port=0)) as listener:
+        listener.listen()
+        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
+            milliseconds = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+    assert milliseconds == limits.ANSWER_SECONDS_MAX * 1_000
 
 
 def test_a_database_that_is_not_migrated_is_said_before_anyone_is_served(database, dsn):

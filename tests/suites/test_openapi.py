@@ -66,11 +66,13 @@ def things(running, key):
         ids = things_of_events(client) | things_of_webhooks(client)
         job = client.post("/v1/jobs", json={"type": "known"}, headers=new()).json()["job_id"]
         approval = client.post("/v1/approvals", json=question, headers=new()).json()["approval_id"]
+        door = client.post("/v1/inboxes/secret/doors", json={"scheme": "github"}, headers=new()).json()["door_id"]
         return {
             "/v1/schedules/{id}": {"id": "known"}, "/v1/job-types/{type}": {"type": "known"},
             "/v1/state/{name}": {"name": "known"}, "/v1/locks/{name}": {"name": "known"},
             "/v1/inboxes/{inbox}": {"inbox": "secret"}, "/v1/aggregate-types/{type}": {"type": "theirs"},
             "/v1/inboxes/{inbox}/consumers/{name}": {"name": "secret"},
+            "/v1/inboxes/{inbox}/doors/{door}": {"door": door},
             "/v1/inboxes/{inbox}/receipts/{key}": {"key": "secret"},
             **{f"/v1/{room}/{{id}}": {"id": id} for room, id in ids.items()},
             "/v1/jobs/{id}": {"id": job},
@@ -82,7 +84,8 @@ def things(running, key):
 @seed(20_261_129)
 @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 def test_every_door_answers_as_described(case, running, key, things, seen):
-    if case.method in {"GET", "POST"}:  # what is replaced or deleted is not known any more
+    endless = case.path.endswith("/stream")  # of what is known it would never end
+    if case.method in {"GET", "POST"} and not endless:  # what is replaced or deleted is not known any more
         for address, known in things.items():
             if case.path.startswith(address):
                 case.path_parameters |= known

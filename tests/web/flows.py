@@ -50,6 +50,7 @@ class Flows(World):
             Route("PUT", "/v1/files/{id}", self.store, "things:write", "Store", receipt="optional", body="stream",
                   body_bytes_max=1_000_000_000),
             Route("PUT", "/v1/notes/{id}", self.store, "things:write", "Store", body="stream", body_bytes_max=10),
+            Route("POST", "/v1/files/{id}", self.store, "things:write", "Store", receipt="required", body="stream"),
             Route("PUT", "/v1/walls/{id}", self.wall, "things:write", "Refuse", body="stream"),
         )  # fmt: skip
 

@@ -85,6 +85,13 @@ async def test_a_route_that_refuses_before_the_body_has_ended_reads_no_more_of_i
     await reader.task
 
 
+async def test_an_operation_without_its_id_is_refused_before_its_body_is_read(world):
+    reader = Reader(world.doors(), "POST", "/v1/files/a", [TEXT])
+    assert (await reader.head())[0] == 400
+    await reader.task
+    assert (reader.body.qsize(), world.played, world.seen[-1].code) == (1, [], "key_required")
+
+
 async def test_a_revoked_key_ends_what_it_sends(world, soon):
     reader = Reader(world.doors(), "PUT", "/v1/files/a", [TEXT])
     while not world.kept:

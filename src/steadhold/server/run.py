@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import uvicorn
 
+from steadhold.kit import limits
 from steadhold.server import logs
 from steadhold.server.app import App
 from steadhold.server.protocol import Connection, end_slow
@@ -100,6 +101,8 @@ def _bound(family: int, kind: int, address: Any) -> socket.socket:
     listener = socket.socket(family, kind)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # connections have it from their listener
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limits.ANSWER_SECONDS_MAX * 1_000)
         listener.bind(address)
     except OSError:
         listener.close()

@@ -129,6 +129,8 @@ class Doors:
         asked = route.handle(request)
         if isinstance(asked, (Reply, Problem)):
             return asked
+        if route.receipt == "required" and request.operation is None:
+            stop("key_required", "This makes something new: send an Idempotency-Key, a UUIDv7 at best.")
         if isinstance(asked, Taking):
             return await self._take(turn, exchange, route, request, asked, most)
         return await self._play(turn, self._wrapped(turn, route, request, asked, body))
@@ -207,11 +209,7 @@ class Doors:
         return named, query
 
     def _receipted(self, turn: Turn, route: Route, request: Request, asked: Ask[Any], body: bytes) -> Ask[Any]:
-        if route.receipt == "none":
-            return asked
-        if request.operation is None:
-            if route.receipt == "required":
-                stop("key_required", "This makes something new: send an Idempotency-Key, a UUIDv7 at best.")
+        if route.receipt == "none" or request.operation is None:
             return asked
         turn.operation = request.operation
         turn.headers = (("operation-id", request.operation),)
