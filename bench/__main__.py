@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import commits, jobs, locks, rest, schedules, snapshot, stand, state, table, workspaces
+from bench import commits, inboxes, jobs, locks, rest, schedules, snapshot, stand, state, table, workspaces
 from bench.floors import Raw
 from bench.run import Run
 from steadhold.db.embedded import Embedded
@@ -23,6 +23,7 @@ PARTS: dict[str, Callable[[Run, Embedded, Path], Any]] = {
     "workspaces": workspaces.take,
     "jobs": lambda run, postgres, _at: jobs.take(run, postgres),
     "locks": locks.take,
+    "inboxes": inboxes.take,
     "schedules": schedules.take,
     "commits": commits.take,
     "rest": lambda run, postgres, _at: rest.take(run, postgres),

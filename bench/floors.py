@@ -95,6 +95,24 @@ def _locks(raw: Raw) -> list[Floor]:
     ]  # fmt: skip
 
 
+def _inboxes(raw: Raw) -> list[Floor]:
+    def figure(name: str, what: str = "wins_per_second") -> float | None:
+        return median_of(raw, "inboxes", name, what)
+
+    hot = figure("steadhold")
+    slow = [
+        ("one hot inbox, 64 clients: p99, ms", 50, figure("steadhold", "p99_ms")),
+        ("a page of 500 events, p50, ms", 5, figure("page", "p50_ms")),
+        ("from a commit to who reads the inbox, p99, ms", 200, figure("lag", "p99_ms")),
+    ]
+    return [
+        Floor("events per second into one hot inbox, 64 clients", 5_000, hot),
+        Floor("the same, times NATS JetStream that syncs always", 2.5, ratio(hot, figure("nats_always"))),
+        Floor("events per second in batches of 500 lines", 20_000, figure("batch", "events_per_second")),
+        *(Floor(what, wanted, is_, at_least=False) for what, wanted, is_ in slow),
+    ]
+
+
 def _schedules(raw: Raw) -> list[Floor]:
     tick = median_of(raw, "schedules", "tick", "p50_ms")
     late = median_of(raw, "schedules", "due", "late_max_seconds")
@@ -130,6 +148,7 @@ OF_PART: Final[Mapping[str, Callable[[Raw], list[Floor]]]] = {
     "state": _state,
     "jobs": _jobs,
     "locks": _locks,
+    "inboxes": _inboxes,
     "schedules": _schedules,
     "snapshot": _snapshot,
     "rest": _rest,

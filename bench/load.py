@@ -62,9 +62,14 @@ def on_etcd(port: int, clients: int, seconds: float, name: str, *, work: str = "
     return _load("etcd", work, port, clients, min(clients, CONNECTIONS_OF_ETCD), seconds, name)
 
 
-def on_redis(port: int, clients: int, seconds: float, name: str) -> dict[str, Any]:
-    """Locks by SET NX PX, each client on a connection of its own."""
-    return _load("redis", "locks", port, clients, clients, seconds, name)
+def on_redis(port: int, clients: int, seconds: float, name: str, *, work: str = "locks") -> dict[str, Any]:
+    """Locks by SET NX PX, or events by XADD, each client on a connection of its own."""
+    return _load("redis", work, port, clients, clients, seconds, name)
+
+
+def on_nats(port: int, clients: int, seconds: float, name: str) -> dict[str, Any]:
+    """Events into a stream of JetStream, each client on a connection of its own."""
+    return _load("nats", "events", port, clients, clients, seconds, name)
 
 
 def by_pgbench(program: Path, dsn: str, clients: int, seconds: float, at: Path, *, names: int = 1) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -15,11 +16,12 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench import tools
 from steadhold.db import binaries
@@ -117,6 +119,44 @@ def redis_version() -> str:
         [str(program), "--version"], env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
     return done.stdout.partition("v=")[2].partition(" ")[0]
+
+
+@contextmanager
+def nats(at: Path, *, always: bool) -> Iterator[int]:
+    """A NATS server with JetStream on loopback, as it comes, or syncing each write before it is answered; its port."""
+    port, folder = free_port(), at / ("nats-always" if always else "nats")
+    folder.mkdir(exist_ok=True)
+    sync = ", sync_interval: always" if always else ""
+    config = folder / "nats.conf"
+    config.write_text(f'listen: "127.0.0.1:{port}"\njetstream {{ store_dir: "{folder}"{sync} }}\n')
+    with _process((str(tools.nats()), "-c", str(config)), {}) as (process, _):
+        _until_listening(process, port)
+        yield port
+
+
+def stream(port: int, name: str) -> None:
+    """Make a stream of JetStream that keeps the subject of this name in a file."""
+    from nats.aio.client import Client as Nats
+
+    async def make() -> None:
+        conn = Nats()
+        await conn.connect(f"nats://127.0.0.1:{port}")
+        await conn.jetstream().add_stream(name=name, subjects=[f"bench.in.{name}"])
+        await conn.close()
+
+    _apart(make)
+
+
+def nats_version() -> str:
+    """As the program says it."""
+    told = subprocess.run([str(tools.nats()), "--version"], capture_output=True, text=True, check=False).stdout
+    return told.strip().rpartition("v")[2]
+
+
+def _apart(make: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run something asynchronous to its end, from within whatever runs."""
+    with ThreadPoolExecutor(1) as apart:
+        apart.submit(lambda: asyncio.run(make())).result()
 
 
 def free_port() -> int:

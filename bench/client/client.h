@@ -7,8 +7,8 @@
 enum { BUFFER = 1 << 16, RING = 4096, WINDOWS = 600, LINE = 256 };
 #define BODY "{\"a\":1,\"b\":\"hello world\"}"
 
-/* A turn is one compare-and-swap, an acquire and a release, one commit, or four operations one after another. */
-typedef enum { OWN, HOT, LOCKS, SESSIONS, COMMITS, ALONE } Work;
+/* A turn is one compare-and-swap, an acquire and a release, one commit, four operations one after another, or an event. */
+typedef enum { OWN, HOT, LOCKS, SESSIONS, COMMITS, ALONE, EVENTS } Work;
 
 typedef struct {
   char name[LINE], key[LINE], token[32];
@@ -35,7 +35,7 @@ typedef struct {
   int shared;            /* whether clients share connections */
 } Protocol;
 
-extern const Protocol http, etcd, redis;
+extern const Protocol http, etcd, redis, nats;
 extern Client *clients;
 extern Conn *conns;
 extern Work work;

@@ -56,10 +56,18 @@ static void send_commit(Client *who) {
   send(who, "POST", "/v1/commits", "", body);
 }
 
+static void send_event(Client *who) {
+  char path[LINE + 64];
+  if (slots == 1) snprintf(path, sizeof path, "/v1/inboxes/%s/events", who->name);
+  else snprintf(path, sizeof path, "/v1/inboxes/%s-%d/events", who->name, who->slot);
+  send(who, "POST", path, "", "{\"type\":\"bench\",\"data\":" BODY "}");
+}
+
 static void http_open(Conn *c) { (void)c; }
 
 static void http_ask(Client *who) {
   if (work == LOCKS) send_lock(who);
+  else if (work == EVENTS) send_event(who);
   else if (work == COMMITS) send_commit(who);
   else if (work == ALONE && who->step == PUTS) send(who, "POST", "/v1/jobs", "", "{" JOB "}");
   else send_put(who, work == ALONE ? who->step : who->slot);
@@ -99,9 +107,10 @@ static void http_take(Conn *c) {
   if (c->in_size < head + length) return;
   int status = atoi(text + 9);
   c->in_size = 0;
-  if (work != LOCKS && work != COMMITS && !(work == ALONE && who->step == PUTS)) { took_state(who, status, text, body); return; }
+  if (work != LOCKS && work != COMMITS && work != EVENTS && !(work == ALONE && who->step == PUTS)) { took_state(who, status, text, body); return; }
   if (status >= 300) { failed(who, text); return; }
   if (work == COMMITS) { took_commit(who, body); return; }
+  if (work == EVENTS) { turned(who, status == 201); return; }
   if (work == LOCKS && !who->step) who->number = number_after(body, "\"fence\":");
   go_on(who, work == LOCKS ? 2 : PUTS + 1);
 }

@@ -1,11 +1,13 @@
 /* A load generator, light enough to share two cores with what it measures: one thread, epoll, each client waits for its
  * answer before it asks again.
  *
- *   client http|etcd|redis own|hot|locks|sessions|commits|alone PORT CLIENTS CONNECTIONS SECONDS PREFIX [SLOTS plain|receipts KEYS]
+ *   client http|etcd|redis|nats own|hot|locks|sessions|commits|alone|events PORT CLIENTS CONNECTIONS SECONDS PREFIX
+ *     [SLOTS plain|receipts KEYS]
  *
  * own, hot: compare-and-swap over the revision learned last, of SLOTS names of each client's own, in turn, or of one for all.
  * locks: acquire and release a lock of each client's own; sessions: the same of etcd, under one lease that is kept.
  * commits: four operations in one; alone: the same in four requests.
+ * events: into the inbox, stream or subject PREFIX, or (SLOTS above 1) into PREFIX-CLIENT-SLOT, in turn.
  * KEYS is a file of API keys, a line each, taken in turn. CONNECTIONS matters to etcd only, whose clients share them.
  * Prints one line of JSON. What happens in the first half second is not counted. */
 #define _GNU_SOURCE
@@ -110,7 +112,7 @@ static void set_up(int port, const char *prefix, const char *keys_file) {
   for (int i = 0; i < client_count; i++) {
     Client *who = &clients[i];
     who->revisions = calloc((size_t)slots, sizeof *who->revisions);
-    if (work == HOT) snprintf(who->name, LINE, "%.200s", prefix);
+    if (work == HOT || (work == EVENTS && slots == 1)) snprintf(who->name, LINE, "%.200s", prefix);
     else snprintf(who->name, LINE, "%.200s-%d", prefix, i);
     if (keys && !fgets(who->key, LINE, keys)) rewind(keys), who->key[0] = 0;
     if (keys && !who->key[0] && !fgets(who->key, LINE, keys)) die("an empty file of keys");
@@ -156,11 +158,12 @@ static int chosen(const char *text, const char *const *among, int count) {
 }
 
 int main(int argc, char **argv) {
-  static const Protocol *const protocols[] = {&http, &etcd, &redis};
-  static const char *const spoken[] = {"http", "etcd", "redis"}, *const works[] = {"own", "hot", "locks", "sessions", "commits", "alone"};
+  static const Protocol *const protocols[] = {&http, &etcd, &redis, &nats};
+  static const char *const spoken[] = {"http", "etcd", "redis", "nats"};
+  static const char *const works[] = {"own", "hot", "locks", "sessions", "commits", "alone", "events"};
   if (argc < 8) return fprintf(stderr, "client: see the head of main.c\n"), 2;
-  protocol = protocols[chosen(argv[1], spoken, 3)];
-  work = (Work)chosen(argv[2], works, 6);
+  protocol = protocols[chosen(argv[1], spoken, 4)];
+  work = (Work)chosen(argv[2], works, 7);
   client_count = atoi(argv[4]);
   conn_count = protocol->shared ? atoi(argv[5]) : client_count;
   double seconds = atof(argv[6]);

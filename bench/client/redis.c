@@ -1,4 +1,5 @@
-/* Redis: a lock by SET NX PX, and released by the script that deletes it if it is still one's own. A connection a client. */
+/* Redis: a lock by SET NX PX, and released by the script that deletes it if it is still one's own; an event by XADD. A
+ * connection a client. */
 #include "client.h"
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,10 @@ static void redis_open(Conn *c) {
 
 static void redis_ask(Client *who) {
   Conn *c = &conns[who->conn];
+  if (work == EVENTS) {
+    command(c, 5, (const char *const[]){"XADD", who->name, "*", "data", BODY});
+    return;
+  }
   if (who->step) {
     command(c, 5, (const char *const[]){"EVALSHA", digest, "1", who->name, who->token});
     return;
@@ -45,7 +50,10 @@ static void redis_take(Conn *c) {
   c->in[c->in_size] = 0;
   if (!strstr((char *)c->in, "\r\n")) return;
   c->in_size = 0;
-  if (strncmp((char *)c->in, who->step ? ":1\r\n" : "+OK\r\n", who->step ? 4 : 5)) failed(who, (char *)c->in);
+  if (work == EVENTS) {
+    if (c->in[0] == '$') turned(who, 1);
+    else failed(who, (char *)c->in);
+  } else if (strncmp((char *)c->in, who->step ? ":1\r\n" : "+OK\r\n", who->step ? 4 : 5)) failed(who, (char *)c->in);
   else if (who->step) turned(who, 1);
   else who->step++, redis_ask(who);
 }

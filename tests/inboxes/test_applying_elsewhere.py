@@ -50,10 +50,13 @@ def mapped(path, *, session):
 
 @contextlib.contextmanager
 def in_django(path):
+    import django
     from django.conf import settings
 
-    if not settings.configured:
-        settings.configure(DATABASES={}, USE_TZ=True)
+    if not settings.configured:  # as tests/play does, which may come later
+        default = {"ENGINE": "django.db.backends.postgresql", "NAME": "none"}
+        settings.configure(DATABASES={"default": default}, USE_TZ=True)
+        django.setup()
     from django.db import connections, transaction
     from django.db.backends.sqlite3.base import DatabaseWrapper
 
