@@ -105,6 +105,7 @@ async def test_doors_go_with_their_inbox(street):
     assert (await street.send(door)).status == 404
     assert (await street("GET", "/v1/inboxes/a/doors")).json["items"] == []
     assert (await street("GET", f"/v1/inboxes/a/doors/{door['door_id']}")).status == 404
+    assert (await street("GET", "/v1/inboxes/b/doors")).status == 404
     rotated = await street("POST", f"/v1/inboxes/a/doors/{door['door_id']}/rotate", {})
     assert rotated.status == 404
     assert (await street("POST", "/v1/inboxes/b/doors", {"scheme": "github"})).status == 404

@@ -11,13 +11,13 @@ from steadhold.web.codes import PROBLEMS
 JOB = "0198aaaa-0000-7000-8000-000000000000"
 SEALING_KEY = "A" * 43 + "="
 NAMED = ("key_id", "name", "resource", "inbox", "key")
-ROUTES = [route for route in rooms.routes() if not route.house]
+ROUTES = [route for route in rooms.routes() if not route.house and not route.capability]
 INSIDE = (b"Traceback", b"asyncpg", b"psycopg", b"msgspec", b"sqlstate", b".py", b"select ", b"steadhold.")
 
 
 def target(route, **params):
     """The address of a route, about something that is not there."""
-    values = {"id": JOB, "stage": "s", "type": "t"} | dict.fromkeys(NAMED, "none") | params
+    values = {"id": JOB, "door": JOB, "stage": "s", "type": "t"} | dict.fromkeys(NAMED, "none") | params
     path = route.path
     for name, value in values.items():
         for form in (f"{{{name}}}", f"{{{name}:uuid}}", f"{{{name}:path}}"):

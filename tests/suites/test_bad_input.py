@@ -144,6 +144,7 @@ def _shortest(route):
         "/v1/jobs/{id:uuid}/signal": b'{"name":"go"}',
         "/v1/schedules/{id}/backfill": SPAN,
         "/v1/subscriptions/{id}/replay": SPAN,
+        "/v1/inboxes/{inbox}/doors": b'{"scheme":"github"}',
         "/v1/webhooks": b'{"url":"https://example.com/","types":["*"]}',
         "/v1/webhooks/{id:uuid}/replay": b'{"since":"2026-01-01T00:00:00Z"}',
     }

@@ -205,11 +205,13 @@ def delete(ask: Request) -> Ask[Door | Missing | RevisionConflict]:
     return Ask(call, render)
 
 
-def listing(ask: Request) -> Ask[list[Door]]:
+def listing(ask: Request) -> Ask[list[Door] | NoInbox]:
     """List the doors of an inbox."""
     most, after = query.limit(ask), query.cursor(ask, "doors", UUID)
 
-    def render(found: list[Door]) -> Answer:
+    def render(found: list[Door] | NoInbox) -> Answer:
+        if isinstance(found, NoInbox):
+            return problem.MISSING
         return reply.listing(ask, page(found, most, "doors", lambda door: (door.id,)), door_item)
 
     call = doors.doors.call(ask.workspace, ask.params["inbox"], after[0] if after else FIRST, most + 1)
@@ -237,5 +239,5 @@ def door_routes(sealing: Sealing, base: str) -> tuple[Route, ...]:
               problems=("no_sealing_key",)),
         Route("POST", IN, at.come_in, "", "Take what a third party sends", body="raw",
               body_bytes_max=limits.INBOX_EVENT_BYTES_MAX, gives=CameInReply, status=201, problems=CAME,
-              capability="token"),
+              capability="token", answers=("application/json", "text/plain")),
     )  # fmt: skip

@@ -145,7 +145,9 @@ def get_door(workspace: str, inbox: str, door: str) -> Plan[Door | Missing]:
 
 
 @operation
-def doors(workspace: str, inbox: str, after: str, limit: int) -> Plan[list[Door]]:
+def doors(workspace: str, inbox: str, after: str, limit: int) -> Plan[list[Door] | NoInbox]:
     """List the doors of an inbox in the order in which they were made, from behind the id `after`."""
     found = yield from rows(SQL.doors, workspace=workspace, inbox=inbox, after=after, limit=limit)
+    if not found and not (yield from rows(SQL.look, workspace=workspace, inbox=inbox)):
+        return NoInbox(inbox)
     return [Door(*row) for row in found]

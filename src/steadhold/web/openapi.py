@@ -121,6 +121,8 @@ def _operation(route: Route, of: Mapping[int, Schema]) -> Schema:
     }
     if route.scope:
         told["description"] = f"Needs the scope `{route.scope}`."
+    if route.capability:
+        told |= {"description": f"Needs no key: `{route.capability}` is a secret.", "security": []}
     if route.body != "none":
         told["requestBody"] = _body(route, of)
     return told
@@ -164,6 +166,8 @@ def _body(route: Route, of: Mapping[int, Schema]) -> Schema:
 
 def _responses(route: Route, of: Mapping[int, Schema]) -> Schema:
     told: Schema = {str(route.status): _success(route, of)}
+    if route.capability:
+        told["200"] = _success(route, of)
     if route.method == "PUT" and "if-none-match" in route.headers:
         told["201"] = _success(route, of)
     if route.method == "GET" and "if-none-match" in route.headers:
@@ -217,7 +221,7 @@ def _codes(route: Route) -> list[str]:
         codes.append("stale_fence")
     if not route.house:
         codes += ["workspace_required", "not_found"]
-    return sorted(set(codes))
+    return sorted(set(codes) - ({"no_valid_key", "workspace_required"} if route.capability else set()))
 
 
 def _problem_schema() -> Schema:
