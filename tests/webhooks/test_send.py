@@ -246,8 +246,8 @@ async def test_a_receiver_that_talks_on_is_not_heard():
         await writer.drain()
         await over.wait()
         try:
-            for _ in range(1_000):
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" * 1_000)
+            for _ in range(400):
+                writer.write((b"HTTP/1.1 200 OK\r\nx: " + b"y" * 8_000 + b"\r\nContent-Length: 0\r\n\r\n") * 10)
                 await writer.drain()
                 talked.append(1)
         finally:
@@ -259,7 +259,7 @@ async def test_a_receiver_that_talks_on_is_not_heard():
         assert (await sender.send(one, fields, yes)).state == "delivered"
         over.set()
         await asyncio.wait_for(ended.wait(), 30)
-        assert len(talked) < 1_000
+        assert len(talked) < 400
 
 
 async def test_a_url_is_dialled_as_it_was_written():
