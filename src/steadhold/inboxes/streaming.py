@@ -17,7 +17,7 @@ EVENTS: Final = "text/event-stream"
 PAGE_BYTES: Final = 65_536
 """So much of an inbox is in memory for each of its streams, and an event that is larger."""
 
-PAGE_EVENTS: Final = 500
+PAGE_EVENTS: Final = 100
 _SILENCE: Final = b":\n\n"
 
 
