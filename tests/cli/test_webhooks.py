@@ -75,6 +75,18 @@ def test_many_are_sent_again(steadhold, server):
     assert msgspec.json.decode(server.last.content) == {"since": AT, "only": "missing"}
 
 
+def test_a_replay_has_two_ends_and_can_be_cancelled(steadhold, server):
+    replay = {
+        "replay_id": OTHER, "webhook_id": ID, "state": "cancelled", "only": "all", "since": AT, "until": AT,
+        "looked": 0, "made": 0, "created_at": AT, "ended_at": AT,
+    }  # fmt: skip
+    server.then(says(replay, 202))
+    steadhold("webhooks", "replay", ID, "--since", AT, "--until", AT, "--only", "all")
+    assert msgspec.json.decode(server.last.content) == {"since": AT, "until": AT, "only": "all"}
+    assert "cancelled" in steadhold("webhooks", "cancel-replay", OTHER).stdout
+    assert server.last.url.path == f"/v1/webhook-replays/{OTHER}/cancel"
+
+
 def test_a_test_event_goes_to_those_that_take_it(steadhold, server):
     items = [endpoint(), endpoint(OTHER, types=["a.b"])]
     server.then(says({"items": items, "next_cursor": None}), says({"delivery_id": OTHER, "webhook_id": ID}, 202))

@@ -171,6 +171,23 @@ def test_a_failing_delivery_is_tried_again_and_can_be_cancelled(client, receiver
     assert again.state == "running"
 
 
+def test_a_replay_is_of_a_range_and_one_under_its_operation_and_ends_when_it_is_cancelled(client):
+    made = client.webhooks.create("https://example.com/", ["*"])
+    client.webhooks.enable(made.webhook_id)
+    since, to = (datetime.now(UTC) - timedelta(hours=hours) for hours in (2, 1))
+    key = str(uuid.uuid4())
+    first, again = (
+        client.webhooks.replay(made.webhook_id, since=since, until=to, only="all", operation_id=key) for _ in range(2)
+    )
+    assert (again.replay_id, again.since, again.until) == (first.replay_id, since, to)
+    until(lambda: client.webhooks.replayed(first.replay_id).state, "done")
+    with pytest.raises(Problem) as refused:
+        client.webhooks.cancel_replay(first.replay_id)
+    assert (refused.value.status, refused.value.code) == (409, "replay_ended")
+    with pytest.raises(NotFound):
+        client.webhooks.cancel_replay(str(uuid.uuid4()))
+
+
 def test_a_replay_older_than_what_is_kept_is_refused(client):
     made = client.webhooks.create("https://example.com/", ["*"])
     client.webhooks.enable(made.webhook_id)
