@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
 
 from steadhold import fences
-from steadhold.fences import Held, KeySpent, Released, Renewal, Renewed, Wanted
+from steadhold.fences import Granted, Held, KeySpent, Released, Renewal, Renewed, Wanted
+from steadhold.inboxes import telling
 from steadhold.inboxes.model import (
     Acknowledged,
     BeyondHead,
@@ -31,7 +34,7 @@ SQL = load(__file__)
 AckOutcome = Acknowledged | Restored | BeyondHead | GapNotAccepted | NoConsumer | StaleFence
 
 
-@operation
+@single_operation
 def put_consumer(
     workspace: str, inbox: str, name: str, start: Start, expected: int | None
 ) -> Plan[Written | RevisionConflict | Missing | NoInbox | Restored | BeyondHead]:
@@ -50,14 +53,21 @@ def put_consumer(
         expected=expected,
     )  # fmt: skip
     if made:
-        return Written(made[0][0])
+        return (yield from _told(workspace, inbox, name, made[0][0], "created" if expected is None else "changed"))
     found = yield from get_consumer.plan(workspace, inbox, name)
     if isinstance(found, Consumer):
         return RevisionConflict(found.revision)
     return RevisionConflict(None) if expected is None else Missing()
 
 
-@operation
+def _told(workspace: str, inbox: str, name: str, revision: int, what: str) -> Plan[Written]:
+    held = yield from rows(SQL.hold_consumer, workspace=workspace, inbox=inbox, consumer=name)
+    if held:
+        yield from telling.consumer(workspace, inbox, name, held[0][2], [(what, {"revision": revision})])
+    return Written(revision)
+
+
+@single_operation
 def delete_consumer(workspace: str, inbox: str, name: str, expected: int) -> Plan[Written | RevisionConflict | Missing]:
     """Delete a consumer. Its lease, if somebody has one, ends by itself."""
     found = yield from rows(SQL.hold_consumer, workspace=workspace, inbox=inbox, consumer=name)
@@ -66,7 +76,8 @@ def delete_consumer(workspace: str, inbox: str, name: str, expected: int) -> Pla
     revision, _, id = found[0]
     if revision != expected:
         return RevisionConflict(revision)
-    return Written((yield from one(SQL.drop_consumer, int, workspace=workspace, id=id, consumer=name)))
+    gone = yield from one(SQL.drop_consumer, int, workspace=workspace, id=id, consumer=name)
+    return (yield from _told(workspace, inbox, name, gone, "deleted"))
 
 
 @operation
@@ -142,7 +153,7 @@ def require(
     return None if found.position == position else Elsewhere(found.epoch, found.position)
 
 
-@operation
+@single_operation
 def lease(
     workspace: str, inbox: str, name: str, owner: str, lease_seconds: float, key: str | None = None
 ) -> Plan[Leased | ConsumerLeased | NoConsumer | StaleFence]:
@@ -158,8 +169,18 @@ def lease(
         return ConsumerLeased(answer.holder, answer.expires_in_seconds)
     if isinstance(answer, KeySpent):
         return StaleFence(wanted.subject)
-    yield from rows(SQL.hold_consumer, workspace=workspace, inbox=inbox, consumer=name)
+    held = yield from rows(SQL.hold_consumer, workspace=workspace, inbox=inbox, consumer=name)
+    if held and not answer.again:
+        yield from _begun(workspace, inbox, name, held[0][2], answer, owner)
     return Leased(answer.fence, answer.until, answer.length_seconds, answer.again)
+
+
+def _begun(workspace: str, inbox: str, name: str, id: UUID, granted: Granted, owner: str) -> Plan[None]:
+    """Tell of a lease; and first of the one before, where the clock alone has ended it."""
+    begun: dict[str, Any] = {"fence": granted.fence, "owner": owner, "lease_seconds": granted.length_seconds}
+    was = yield from rows(SQL.begin_lease, workspace=workspace, id=id, consumer=name, fence=granted.fence)
+    over = [("lease_expired", {"fence": was[0][0]})] if was and was[0][0] is not None else []
+    yield from telling.consumer(workspace, inbox, name, id, [*over, ("leased", begun)])
 
 
 @operation
@@ -171,10 +192,12 @@ def renew(
     return answer
 
 
-@operation
+@single_operation
 def release(workspace: str, inbox: str, name: str, fence: int) -> Plan[Released | StaleFence]:
     """Give the consumer back; repeated under the same fence it is `again`, until the next grant."""
     (answer,) = yield from fences.release(workspace, [FenceRef(subject_of(inbox, name), fence)])
+    if isinstance(answer, Released) and not answer.again:
+        yield from telling.ended(workspace, [(inbox, name, fence)], "released")
     return answer
 
 
@@ -183,4 +206,6 @@ def expire(workspace: str, limit: int) -> Plan[int]:
     """Write down which leases the clock has ended. Answers how many it looked at."""
     refs = yield from fences.lapsed(workspace, "consumer", limit)
     yield from fences.end(workspace, refs, released=False)
+    ended = [(*ref.name.split("/", 1), ref.fence) for ref in refs]
+    yield from telling.ended(workspace, [(inbox, name, fence) for inbox, name, fence in ended], "lease_expired")
     return len(refs)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
-from steadhold.inboxes.items import Item, event_id
+from steadhold.inboxes import telling
+from steadhold.inboxes.items import Item, Sent, event_id
 from steadhold.inboxes.model import (
     KEPT_SECONDS,
     Appended,
@@ -19,6 +21,7 @@ from steadhold.inboxes.model import (
     KeyPruned,
     Mismatch,
     NoInbox,
+    Number,
     Page,
     ReadOutcome,
     Received,
@@ -27,12 +30,15 @@ from steadhold.inboxes.model import (
     Written,
 )
 from steadhold.kit.ids import uuid7_ms
-from steadhold.kit.limits import INBOX_PAGE_BYTES_MAX, INBOX_PURGE_ITEMS_MAX
+from steadhold.kit.limits import INBOX_PAGE_BYTES_MAX, INBOX_PURGE_ITEMS_MAX, PAGE_ITEMS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
+from steadhold.kit.rules import Id
 from steadhold.kit.sql import Row, load
 
 SQL = load(__file__)
+
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=PAGE_ITEMS_MAX)]
 
 SWEEP_SECONDS: Final = 60.0
 """How soon an inbox is looked at again in which there were events that it does not keep."""
@@ -46,7 +52,7 @@ KEYS_SECONDS: Final = 3_600.0
 
 @operation
 def append(
-    workspace: str, inbox: str, items: Sequence[Item], life: Any = None
+    workspace: str, inbox: Id, items: Sequence[Sent], life: Any = None
 ) -> Plan[list[Appended | Mismatch] | NoInbox]:
     """Append events, an outcome each, in order. With a `life`, to the inbox of this id only, not to one made anew.
 
@@ -61,7 +67,7 @@ def append(
 
 
 @operation
-def append_one(workspace: str, inbox: str, item: Item) -> Plan[AppendOutcome]:
+def append_one(workspace: str, inbox: Id, item: Sent) -> Plan[AppendOutcome]:
     """Append one event, as `append`."""
     outcome = yield from append.plan(workspace, inbox, (item,))
     return outcome if isinstance(outcome, NoInbox) else outcome[0]
@@ -88,7 +94,7 @@ def _placed(item: Item, row: Row) -> Appended | Mismatch:
 
 @operation
 def receipt(
-    workspace: str, inbox: str, known_as: str, kept_seconds: float = KEPT_SECONDS
+    workspace: str, inbox: Id, known_as: str, kept_seconds: float = KEPT_SECONDS
 ) -> Plan[Appended | Missing | KeyPruned]:
     """Read what was accepted under a key (`client:<key>`): the reconciling read after an answer was lost.
 
@@ -110,10 +116,10 @@ def receipt(
 @operation
 def read(
     workspace: str,
-    inbox: str,
+    inbox: Id,
     epoch: str | None = None,
-    after: int | None = None,
-    limit: int = 100,
+    after: Number | None = None,
+    limit: Limit = 100,
     bytes_max: int = INBOX_PAGE_BYTES_MAX,
 ) -> Plan[ReadOutcome]:
     """Read what follows a position, without moving anything. None: from the first event that is retained.
@@ -140,9 +146,9 @@ def _gap(text: str) -> Gap:
     return Gap(first, last, reason, datetime.fromtimestamp(at, UTC))
 
 
-@operation
+@single_operation
 def put(
-    workspace: str, inbox: str, retention: Retention, expected: int | None
+    workspace: str, inbox: Id, retention: Retention, expected: int | None
 ) -> Plan[Written | RevisionConflict | Missing]:
     """Make an inbox (`expected` None), or change what it keeps if it has the expected revision."""
     keeps = {
@@ -157,16 +163,20 @@ def put(
         return held
     revision = yield from one(SQL.change, int, workspace=workspace, inbox=inbox, present=True, **keeps)
     yield from _sweep_at(workspace, inbox, held, 0.0, ["retention"])
+    yield from telling.inbox(workspace, inbox, revision, "changed")
     return Written(revision)
 
 
 def _made(workspace: str, inbox: str, keeps: dict[str, Any]) -> Plan[Written | RevisionConflict]:
+    if telling.APART in inbox:
+        raise ValueError(f"{inbox!a}: {telling.APART} stands in no inbox's name")
     made = yield from rows(SQL.make, workspace=workspace, inbox=inbox, **keeps)
     if not made:
         found = yield from rows(SQL.look, workspace=workspace, inbox=inbox)
         return RevisionConflict(found[0][1] if found else None)
     id, revision = made[0]
     yield from _sweep_at(workspace, inbox, id, SWEEP_SECONDS, ["retention", "keys"])
+    yield from telling.inbox(workspace, inbox, revision, "created")
     return Written(revision)
 
 
@@ -184,8 +194,8 @@ def _sweep_at(workspace: str, inbox: str, id: Any, seconds: float, whats: list[s
     yield from rows(SQL.plan_sweep, workspace=workspace, inbox=inbox, id=id, seconds=seconds, whats=whats)
 
 
-@operation
-def delete(workspace: str, inbox: str, expected: int) -> Plan[Written | RevisionConflict | Missing]:
+@single_operation
+def delete(workspace: str, inbox: Id, expected: int) -> Plan[Written | RevisionConflict | Missing]:
     """Delete an inbox with all that it holds, its consumers too.
 
     One that is made anew under its name begins at 1, in another epoch.
@@ -196,11 +206,12 @@ def delete(workspace: str, inbox: str, expected: int) -> Plan[Written | Revision
     nothing = {"max_age_seconds": None, "max_events": None, "max_bytes": None}
     revision = yield from one(SQL.change, int, workspace=workspace, inbox=inbox, present=False, **nothing)
     yield from _sweep_at(workspace, inbox, held, 0.0, ["gone"])
+    yield from telling.inbox(workspace, inbox, revision, "deleted")
     return Written(revision)
 
 
 @operation
-def get(workspace: str, inbox: str) -> Plan[Inbox | Missing]:
+def get(workspace: str, inbox: Id) -> Plan[Inbox | Missing]:
     """Read an inbox as it stands."""
     return (yield from maybe(SQL.look, _inbox, workspace=workspace, inbox=inbox)) or Missing()
 

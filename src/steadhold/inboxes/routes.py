@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, assert_never
 
-from steadhold.inboxes import plans, reading
+from steadhold.inboxes import plans, reading, telling
 from steadhold.inboxes import refusing as no
 from steadhold.inboxes.consumer_doors import ROUTES as CONSUMERS
 from steadhold.inboxes.door_routes import door_routes
@@ -50,6 +50,8 @@ def put(ask: Request) -> Ask[PutOutcome]:
     """Make an inbox, or change what it keeps."""
     name, expected = ask.params["inbox"], conditions.put(ask)
     keeps = decode.body(ask, InboxBody).retention
+    if telling.APART in name:
+        stop("bad_name", f"{telling.APART} stands in no name of an inbox: events of its consumers are told under it.")
 
     def render(outcome: PutOutcome) -> Answer:
         if isinstance(outcome, Written):
@@ -254,7 +256,7 @@ POSITIONS: Final = ("epoch_required", "inbox_restored", "beyond_head")
 _OWN: Final = (
     Route("PUT", "/v1/inboxes/{inbox}", put, "inboxes:configure", "Make or change an inbox", scoped="inbox",
           headers=("if-match", "if-none-match"), receipt="optional", body="json", takes=InboxBody,
-          gives=WrittenReply, problems=CHANGES),
+          gives=WrittenReply, problems=(*CHANGES, "bad_name")),
     Route("GET", "/v1/inboxes/{inbox}", get, "inboxes:read", "Read an inbox", scoped="inbox", gives=InboxReply),
     Route("DELETE", "/v1/inboxes/{inbox}", delete, "inboxes:configure", "Delete an inbox with its events",
           scoped="inbox", headers=("if-match",), receipt="optional", status=204, problems=CHANGES),

@@ -472,3 +472,31 @@ with gone as (
   delete from steadhold.doors d where d.workspace = :workspace::text and d.id = :door::uuid
 )
 delete from steadhold.door_places p where p.workspace = :workspace::text and p.door = :door::uuid
+
+-- name: told
+-- rank: read
+-- Numbers what is told of a consumer that is held. What a consumer is told of goes on when it is made again.
+update steadhold.inbox_consumers c set
+  told = greatest(c.told, (select h.incarnation << 32 from steadhold.house h where h.single)) + :count::int
+where c.workspace = :workspace::text and c.inbox = :id::uuid and c.name = :consumer::text
+returning c.told
+
+-- name: begin_lease
+-- rank: read
+-- The lease of a held consumer; answers the one before, where nobody has said that it ended.
+with was as materialized (
+  select c.leased from steadhold.inbox_consumers c
+  where c.workspace = :workspace::text and c.inbox = :id::uuid and c.name = :consumer::text
+)
+update steadhold.inbox_consumers c set leased = :fence::bigint
+where c.workspace = :workspace::text and c.inbox = :id::uuid and c.name = :consumer::text
+returning (select was.leased from was)
+
+-- name: end_lease
+-- rank: read by id, consumer
+-- The lease of held consumers ends, unless another has begun or its end is told already.
+update steadhold.inbox_consumers c set leased = null
+from unnest(:id::uuid[], :consumer::text[], :fence::bigint[]) with ordinality as i(id, consumer, fence, n)
+where c.workspace = :workspace::text and c.inbox = any(:id::uuid[]) and c.inbox = i.id
+  and c.name = any(:consumer::text[]) and c.name = i.consumer and c.leased = i.fence
+returning i.n, true
