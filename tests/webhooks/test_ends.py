@@ -102,7 +102,7 @@ def test_what_is_given_up_of_a_lane_goes_by_its_rule(conn, workspace, clock, blo
 
 
 def due(conn, workspace):
-    found = conn.execute("select duty from steadhold.due_webhooks() where workspace = %s", (workspace,))
+    found = conn.execute("select duty from steadhold.due() where workspace = %s", (workspace,))
     return ("webhooks.late",) in found.fetchall()
 
 

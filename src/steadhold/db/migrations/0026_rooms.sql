@@ -15,6 +15,7 @@ create or replace function steadhold.due() returns table (workspace text, duty t
   union all select * from steadhold.due_inboxes()
   union all select * from steadhold.due_watches()
   union all select * from steadhold.due_webhooks()
+  union all select * from steadhold.due_webhooks_kept()
   union all select distinct d.workspace, 'webhooks.dispatch' from steadhold.due_deliveries() d
   union all select * from steadhold.due_operations()
   union all select * from steadhold.due_access()
