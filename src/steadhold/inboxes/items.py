@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
+
+from steadhold.kit import limits
+from steadhold.kit.ids import id_fault
+from steadhold.kit.rules import Id, Rule, json_fault
+
+Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
+Reference: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2_000)]
+Version: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
+Revision: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
 
 Source: TypeAlias = Literal["client", "relay", "door"]
 """Who may have sent an event: each has keys of its own."""
@@ -75,3 +85,40 @@ def event_id(workspace: str, inbox: str, item: Item, digest: bytes) -> str:
         b"%b/%b/%b/%b" % (workspace.encode(), inbox.encode(), item.known_as.encode(), said)
     ).hexdigest()
     return f"{made[:8]}-{made[8:12]}-8{made[13:16]}-{_VARIANT[made[16]]}{made[17:20]}-{made[20:32]}"
+
+
+class _Bounded(Envelope, frozen=True, kw_only=True, gc=False):
+    """What an envelope may say."""
+
+    type: Text
+    schema_version: Version = 1
+    aggregate_id: Id | None = None
+    aggregate_revision: Revision | None = None
+    correlation_id: Id | None = None
+    causation_id: Text | None = None
+    data_ref: Reference | None = None
+
+
+def item_fault(item: Item) -> str | None:
+    """Why this can be no event of an inbox, as a sentence."""
+    if item.source != "door" and (wrong := id_fault(item.key)):
+        return f"key: {wrong}"
+    try:
+        envelope = msgspec.json.decode(b"{%b}" % item.head, type=_Bounded)
+    except msgspec.DecodeError as error:
+        return f"head: {error}."
+    if (item.body is None) != (envelope.data_ref is not None):
+        return "There is data or a data_ref, and not both."
+    return None if item.body is None else _body_fault(item.body, item.content_type)
+
+
+def _body_fault(body: bytes, kind: str | None) -> str | None:
+    most = limits.INBOX_EVENT_BYTES_MAX
+    if kind is None:
+        wrong = json_fault(most, body)
+        return wrong and f"body: {wrong}"
+    return f"body: At most {most} bytes; these are {len(body)}." if len(body) > most else None
+
+
+Sent: TypeAlias = Annotated[Item, Rule(item_fault)]
+"""An event that an inbox takes."""

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from steadhold.inboxes.items import Envelope
-from steadhold.kit.limits import INBOX_AGE_SECONDS_DEFAULT
+from steadhold.kit.limits import FENCE_NUMBER_MAX, INBOX_AGE_SECONDS_DEFAULT
 from steadhold.kit.plan import Refusal
 
 MOVES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
@@ -25,13 +26,17 @@ KEPT_SECONDS: Final = 35 * 86_400
 """How long a key is known once its event is gone, unless the server is set otherwise (contracts: retention)."""
 
 
+Number: TypeAlias = Annotated[int, Meta(ge=0, le=FENCE_NUMBER_MAX)]
+Age: TypeAlias = Annotated[float, Meta(ge=1, le=100 * 366 * 86_400)]
+
+
 @dataclass(frozen=True, slots=True)
 class Retention:
     """What an inbox keeps: events of at most this age, so many, of so many bytes. None: without end."""
 
-    max_age_seconds: float | None = float(INBOX_AGE_SECONDS_DEFAULT)
-    max_events: int | None = None
-    max_bytes: int | None = None
+    max_age_seconds: Age | None = float(INBOX_AGE_SECONDS_DEFAULT)
+    max_events: Number | None = None
+    max_bytes: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
+from steadhold.inboxes.items import Reference, Revision, Text, Version
+from steadhold.inboxes.model import Age, Number
 from steadhold.kit import limits
-from steadhold.kit.ids import ID_PATTERN, whole
+from steadhold.kit.rules import Fence, Id, Length
 from steadhold.web.reply import Instant
-
-Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN))]
-Fence: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
-Length: TypeAlias = Annotated[float, Meta(ge=limits.LEASE_SECONDS_MIN, le=limits.LEASE_SECONDS_MAX)]
-Sequence: TypeAlias = Annotated[int, Meta(ge=0, le=limits.FENCE_NUMBER_MAX)]
-Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
 
 
 class RetentionBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """What an inbox keeps; null means without end."""
 
-    max_age_seconds: Annotated[float, Meta(ge=1, le=100 * 366 * 86_400)] | None = float(
-        limits.INBOX_AGE_SECONDS_DEFAULT
-    )
-    max_events: Sequence | None = None
-    max_bytes: Sequence | None = None
+    max_age_seconds: Age | None = float(limits.INBOX_AGE_SECONDS_DEFAULT)
+    max_events: Number | None = None
+    max_bytes: Number | None = None
 
 
 class InboxBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -66,13 +60,13 @@ class EventBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
     """An event; the bytes of `data` are kept as they are. `data_ref` instead names where they lie."""
 
     type: Text
-    schema_version: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    schema_version: Version = 1
     aggregate_id: Id | None = None
-    aggregate_revision: Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)] | None = None
+    aggregate_revision: Revision | None = None
     occurred_at: Annotated[str, Meta(max_length=40)] | None = None
     correlation_id: Id | None = None
     causation_id: Text | None = None
-    data_ref: Annotated[str, Meta(min_length=1, max_length=2_000)] | None = None
+    data_ref: Reference | None = None
     data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -149,7 +143,7 @@ class PlaceBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
     """A position."""
 
     epoch: Id
-    sequence: Sequence
+    sequence: Number
 
 
 class ConsumerBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -183,9 +177,9 @@ class AcknowledgeBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     """Everything up to the position is done."""
 
     epoch: Id
-    sequence: Sequence
+    sequence: Number
     fence: Fence | None = None
-    accept_gap_through: Sequence | None = None
+    accept_gap_through: Number | None = None
 
 
 class AcknowledgedReply(msgspec.Struct, kw_only=True, frozen=True):
