@@ -12,8 +12,8 @@ from steadhold import inboxes, jobs
 from steadhold.inboxes.items import Envelope, item
 from steadhold.jobs import InboxEvent, Match, NothingToAwait, Wait, sweeping
 from steadhold.jobs.watching import AT_ONCE
-from steadhold.worker.context import awaiting, behind
 from steadhold.worker.verdicts import StageFault
+from steadhold.worker.waits import awaiting, behind
 from tests.inboxes.conftest import Door, restored
 from tests.jobs.racing import FAR, history, preempted, running, said, state
 
