@@ -99,6 +99,29 @@ async def test_what_is_disabled_between_the_attempts_row_and_the_connection_is_n
     assert await site.play(replaying.skip.call(site.workspace, 10)) == 1
 
 
+async def test_what_is_known_is_said_once_more_where_that_failed(site):
+    async with receiving(says(200)) as receiver, sending(site.dispatcher()) as dispatcher:
+        webhook = await site.endpoint(receiver.url)
+        await site.happen(event())
+        real, fails = dispatcher.play, [ConnectionError("for a moment")]
+
+        async def play(call):
+            if call.name == "webhooks.settle" and fails:
+                raise fails.pop()
+            return await real(call)
+
+        dispatcher.play = play
+        await dispatcher.tick()
+        await dispatcher.drained()
+    (found,) = await site.play(replaying.deliveries.call(site.workspace, webhook, None, far(), 10))
+    assert (found.state, len(receiver.seen), [str(alarm) for alarm in site.alarms]) == (
+        "delivered",
+        1,
+        ["for a moment"],
+    )
+    site.alarms.clear()
+
+
 async def test_a_rate_is_kept(site):
     async with receiving(says(200)) as receiver, sending(site.dispatcher()) as dispatcher:
         await site.endpoint(receiver.url, rate=0.001)

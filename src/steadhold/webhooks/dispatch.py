@@ -152,7 +152,11 @@ class _Lane:
         told, self.results = self.results, []
         if told:
             failpoints.hit("webhooks.answered")
-            await self.of.play(delivering.settle.call(self.workspace, self.webhook, told))
+            try:
+                await self.of.play(delivering.settle.call(self.workspace, self.webhook, told))
+            except BaseException:
+                self.results[:0] = told  # said once more when the lane is left: what is known must not become unknown
+                raise
         return len(told)
 
     async def _begin(self) -> int | None:
