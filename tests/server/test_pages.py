@@ -63,10 +63,10 @@ async def test_capabilities_show_limits_windows_orders_and_the_incarnation(ask):
 async def test_capabilities_show_only_what_is_here(ask, app, workspace, database):
     told = (await ask("GET", "/v1/capabilities")).json
     assert told["rooms"] == [
-        *("access", "approvals", "commits", "events", "inboxes", "jobs", "locks", "operations", "schedules", "state"),
-        "webhooks",
+        *("access", "approvals", "commits", "context", "effects", "events", "inboxes", "jobs", "locks", "operations"),
+        *("schedules", "state", "webhooks"),
     ]
-    assert told["waits"] == ["timer", "signal", "job", "approval"]
+    assert told["waits"] == ["timer", "signal", "job", "approval", "effect", "inbox"]
     common = {"name", "version", "api_versions", "rooms", "limits", "retention", "incarnation"}
     facts = {"approval_hashes", "commits", "events", "fences", "schedule_targets", "waits", "zone_tables"}
     assert told.keys() == common | facts
