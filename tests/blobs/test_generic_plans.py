@@ -27,7 +27,9 @@ def crowded(database, workspace):
         yield conn
 
 
-@pytest.mark.parametrize("name", ["pin", "unpin", "pinned", "read", "suspects", "prune"])
+@pytest.mark.parametrize(
+    "name", ["pin", "unpin", "pinned", "read", "part", "adopt", "adopt_rest", "drop", "suspects", "prune"]
+)
 def test_nothing_is_scanned(crowded, name):
     for by in walks(crowded, getattr(SQL, name)).values():
         assert "Seq Scan" not in by

@@ -6,7 +6,7 @@ import pytest
 
 from steadhold import blobs
 from steadhold.blobs import NoBytes, digest_of
-from tests.blobs.verbs import pin, put, unpin
+from tests.blobs.verbs import adopt, keep, pin, put, unpin
 
 pytestmark = pytest.mark.races
 
@@ -77,3 +77,31 @@ def test_two_prunes_share_the_work(explore):
         assert sum(scene.outcomes.values()) == 1
 
     explore(setup=useless, actors={"one": prune, "two": prune}, always=once)
+
+
+def coming(stage):
+    for upload in ("one", "two"):
+        stage.play(keep.call(stage.workspace, upload, 0, b"x"))
+
+
+def writes(upload):
+    return lambda scene: adopt.call(scene.workspace, upload, upload, DIGEST)
+
+
+@pytest.mark.parametrize("rival", [writes("two"), lambda scene: put.call(scene.workspace, "two", [b"x"])])
+def test_the_same_bytes_may_come_twice_at_once(explore, rival):
+    def both(scene):
+        assert there(scene)
+        assert scene.play(unpin.call(scene.workspace, "one")) == scene.play(unpin.call(scene.workspace, "two")) == 1
+
+    seen = explore(setup=coming, actors={"one": writes("one"), "two": rival}, always=both)
+    assert seen.waits
+
+
+def test_an_upload_that_is_adopted_while_its_digest_is_pruned_is_there(explore):
+    def plant(stage):
+        useless(stage)
+        coming(stage)
+
+    seen = explore(setup=plant, actors={"one": writes("one"), "prune": prune}, always=there)
+    assert seen.waits

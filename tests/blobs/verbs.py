@@ -5,4 +5,4 @@ from __future__ import annotations
 from steadhold import blobs
 from steadhold.kit.plan import operation
 
-put, pin, unpin = map(operation, (blobs.put, blobs.pin, blobs.unpin))
+put, pin, unpin, keep, adopt = map(operation, (blobs.put, blobs.pin, blobs.unpin, blobs.keep, blobs.adopt))

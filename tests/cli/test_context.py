@@ -51,7 +51,8 @@ def test_a_write_says_what_it_replaces(steadhold, server, tmp_path):
 
 def test_who_lost_is_told_by_the_exit_code(steadhold, server):
     server.then(problem(412, "condition_false", current_revision=9))
-    steadhold("context", "rm", "a", "--if-match", "1", code=3)
+    result = steadhold("context", "rm", "a", "--if-match", "1", code=3)
+    assert (server.last.headers["if-match"], "9" in result.stderr) == ('"1"', True)
 
 
 def test_a_file_is_moved_and_deleted(steadhold, server):

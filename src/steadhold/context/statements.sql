@@ -51,8 +51,8 @@ with i as materialized (
   ) f
 ), made as (
   insert into steadhold.context_files
-    (workspace, path, file, revision, present, bytes, digest, content_type, changed_at)
-  select :workspace::text, i.path, gen_random_uuid(), greatest(s.revision_floor, s.base), false, 0, '', '', '-infinity'
+    (workspace, path, revision, present, bytes, digest, content_type, changed_at)
+  select :workspace::text, i.path, greatest(s.revision_floor, s.base), false, 0, '', '', '-infinity'
   from i cross join ({settings}) s
   where i.make and i.path <> all(array(select held.path from held))
   order by i.path
@@ -94,18 +94,20 @@ with used as ({used}
     when :bytes::bigint > 0 and used.bytes + :bytes::bigint > used.bytes_max then 'bytes' end as full_of, used.*
   from (select 1) one left join used on true
 ), made as (
-  insert into steadhold.context_uploads (workspace, upload, names, bytes, until)
-  select :workspace::text, coalesce(:upload::uuid, gen_random_uuid()), :names::bigint, :bytes::bigint,
-    steadhold.clock() + make_interval(secs => :seconds::float8)
-  from judged where full_of is null
-  on conflict (workspace, upload) do update
-    set names = excluded.names, bytes = excluded.bytes, until = excluded.until
+  insert into steadhold.context_uploads (workspace, names, bytes, until)
+  select :workspace::text, :names::bigint, :bytes::bigint, steadhold.clock() + make_interval(secs => :seconds::float8)
+  from judged where full_of is null and :upload::uuid is null
   returning upload
+), grown as (
+  update steadhold.context_uploads u
+  set names = :names::bigint, bytes = :bytes::bigint, until = steadhold.clock() + make_interval(secs => :seconds::float8)
+  from judged where u.workspace = :workspace::text and u.upload = :upload::uuid and judged.full_of is null
+  returning u.upload
 )
-select made.upload::text, judged.full_of,
+select coalesce(made.upload, grown.upload)::text, judged.full_of,
   case judged.full_of when 'names' then judged.names else judged.bytes end::bigint,
   case judged.full_of when 'names' then judged.names_max else judged.bytes_max end
-from judged left join made on true
+from judged left join made on true left join grown on true
 
 -- name: renew
 -- rank: names by upload
@@ -169,7 +171,7 @@ with settings as ({settings}
   select f.* from steadhold.context_files f where f.workspace = :workspace::text and f.path = :target::text
 ), left_behind as (
   update steadhold.context_files f
-  set file = gen_random_uuid(), revision = greatest(f.revision, settings.base) + 1, present = false, bytes = 0,
+  set file = default, revision = greatest(f.revision, settings.base) + 1, present = false, bytes = 0,
       digest = '', content_type = '', changed_at = steadhold.clock()
   from settings where f.workspace = :workspace::text and f.path = :source::text
   returning f.path, f.file, f.revision, f.changed_at

@@ -23,17 +23,7 @@ from steadhold.sdk.errors import BadAnswer, NotFound, Problem, RevisionConflict
 from steadhold.sdk.grammar import Give, Got, Mode, Pause, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.words import WAIT_SECONDS, at, change, pages, put_if, read, verified
 
-__all__ = [
-    "ContextRoom",
-    "ContextUsage",
-    "File",
-    "FileEntry",
-    "FileKept",
-    "FileMoved",
-    "FileWritten",
-    "Imported",
-    "NoFile",
-]
+__all__ = ["ContextRoom", "ContextUsage", "File", "FileEntry", "FileKept", "FileMoved", "FileWritten", "NoFile"]
 
 TRIES_MAX: Final = 32
 """How often an edit decides anew, unless told otherwise."""
@@ -72,9 +62,9 @@ class ContextRoom(Room[Mode]):
             try:
                 got = yield Send("GET", at("context", path=path, revision=revision), headers)
             except Problem as why:
-                if why.code == "range_not_satisfiable" and first == 0:
-                    return  # a file without a byte
-                raise
+                if why.code != "range_not_satisfiable":
+                    raise
+                return  # a file without a byte
             size = _size(got)
             revision, first = got.revision, first + len(got.body)
             whole.update(got.body)
@@ -170,7 +160,7 @@ class ContextRoom(Room[Mode]):
 
     @flow
     def files(self, prefix: str = "") -> Stream[FileEntry]:
-        """Every file under a prefix of whole segments, in the order of their bytes."""
+        """Every file under a prefix of whole segments, in byte order."""
         yield from pages(lambda cursor: at("context", prefix=prefix or None, cursor=cursor), FileEntry)
 
     @flow

@@ -10,7 +10,7 @@ grant update (chunk) on steadhold.blobs to steadhold_app;
 create table steadhold.context_files (
   workspace text collate "C" not null,
   path text collate "C" not null,
-  file uuid not null,
+  file uuid not null default gen_random_uuid(),
   revision bigint not null check (revision >= 0),
   floor bigint not null default 0,
   present boolean not null,  -- false: a tombstone, which keeps the revision
@@ -52,7 +52,7 @@ create index context_pins_by_owner on steadhold.context_pins (workspace, owner);
 -- What is promised to uploads under way, so that together with what is there it is never more than may be.
 create table steadhold.context_uploads (
   workspace text collate "C" not null,
-  upload uuid not null,
+  upload uuid not null default gen_random_uuid(),
   names bigint not null,
   bytes bigint not null,
   until timestamptz not null,

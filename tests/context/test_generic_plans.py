@@ -1,0 +1,45 @@
+"""Paths, revisions and references are reached by index, whatever the arguments turn out to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from steadhold.context.writing import SQL
+from steadhold.play.single import opening
+from tests.operations.generic_plan import walks
+
+TABLES = ("context_files", "context_revisions", "context_pins", "context_uploads", "blobs")
+PLANTED = """
+insert into steadhold.context_files (workspace, path, revision, present, bytes, digest, content_type, changed_at)
+  select %(ws)s, 'n/' || n, 1, n %% 10 > 0, 1, sha256(n::text::bytea), '', steadhold.clock()
+  from generate_series(1, 5000) n;
+insert into steadhold.context_revisions (workspace, path, revision, file, bytes, digest, content_type, written_at)
+  select f.workspace, f.path, 1, f.file, 1, f.digest, '', f.changed_at from steadhold.context_files f;
+insert into steadhold.blobs (workspace, digest, bytes)
+  select f.workspace, f.digest, 'x' from steadhold.context_files f;
+insert into steadhold.context_pins (workspace, path, revision, owner, bytes, digest, content_type)
+  select r.workspace, r.path, 1, r.path, 1, r.digest, '' from steadhold.context_revisions r;
+insert into steadhold.context_uploads (workspace, names, bytes, until)
+  select %(ws)s, 1, 1, steadhold.clock() from generate_series(1, 5000) n;
+"""
+
+
+@pytest.fixture
+def crowded(database, workspace):
+    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
+    with database.connect() as conn, conn.transaction(force_rollback=True):
+        for statement in filter(str.strip, PLANTED.split(";")):
+            conn.execute(statement, {"ws": workspace})
+        conn.execute("analyze " + ", ".join(f"steadhold.{table}" for table in TABLES))
+        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
+        yield conn
+
+
+COUNTING = {"usage", "reserve", "pin"}
+"""These count what a workspace has, or only insert."""
+
+
+@pytest.mark.parametrize("name", sorted({sql.name.partition(".")[2] for sql in SQL} - COUNTING))
+def test_nothing_is_scanned(crowded, name):
+    found = walks(crowded, getattr(SQL, name))
+    assert [table for table in TABLES if "Seq Scan" in found.get(table, ())] == []
