@@ -181,6 +181,14 @@ def test_an_owned_aggregate_takes_events_from_its_holder_only(conn, workspace, c
     assert events.append(conn, workspace, "order", 2, event, fence=ref) == StaleFence(owner)
 
 
+def test_a_transition_is_an_append_from_one_state_to_another(conn, workspace):
+    events.append(conn, workspace, "order", None, [Happened("a")], state="new")
+    moved = events.transition(conn, workspace, "order", "new", "paid", 1, [Happened("b")])
+    assert (moved.revision, events.aggregate(conn, workspace, "order").state) == (2, "paid")
+    assert events.transition(conn, workspace, "order", "new", "sent", 2, [Happened("c")]) == TransitionConflict("paid")
+    assert events.transition(conn, workspace, "order", "paid", "sent", 1, [Happened("c")]) == RevisionConflict(2)
+
+
 def test_an_append_has_some_events_and_not_too_many(conn, workspace):
     for count in (0, EVENTS_MAX + 1):
         with pytest.raises(ValueError, match="1 to"):
