@@ -161,7 +161,6 @@ async def test_conditions(house):
         assert problem(await worker.says(verb, id, body, if_match='"7"')) == (412, "condition_false")
         assert problem(await worker.says(verb, id, body, if_match="*")) == (428, "condition_inexact")
     fence = {"fence": '"lock:none";fence=1'}
-    assert problem(await worker.says("outcome", id, {"execution": "failed"}, **fence)) == (400, "bad_header")
     assert problem(await worker.says("initiate", id, {}, **fence)) == (409, "stale_fence")
     assert (await worker.says("initiate", id, {}, if_match='"1"')).status == 200
 

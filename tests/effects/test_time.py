@@ -63,6 +63,7 @@ def test_a_settlement_that_is_overdue_is_looked_at_and_nothing_else(desk, clock,
     assert desk.stands(id) == ("succeeded", path[-1], "needed")
     assert desk.get(id).reasons == ("settlement_overdue",)
     assert desk.sweep() == 0
+    assert desk.get(id).settles_by is None
     desk.pays(id, "settled")
     assert desk.stands(id) == ("succeeded", "settled", "needed")
     assert desk.finds(id, "succeeded").effect.open is False

@@ -77,7 +77,7 @@ async def test_many_are_settled(house):
         ({"state": "waiting", "stage": "s", "for": {}}, 400, "bad_member"),
         ({"state": "waiting", "stage": "s", "for": {"timer": 1, "signal": "x"}}, 400, "bad_member"),
         ({"state": "waiting", "stage": "s", "for": {"signal": "x"}}, 422, "until_required"),
-        ({"state": "waiting", "stage": "s", "for": {"effect": "x"}}, 422, "wait_unknown"),
+        ({"state": "waiting", "stage": "s", "for": {"effect": "x"}}, 422, "until_required"),
         ({"state": "waiting", "stage": "s", "for": {"inbox": "x", "after": {"epoch": 1}}}, 400, "bad_member"),
         (
             {"state": "waiting", "stage": "s", "for": {"job": NOBODY}, "until": "2999-01-01T00:00:00Z"},

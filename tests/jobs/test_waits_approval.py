@@ -12,8 +12,8 @@ from steadhold import approvals, events, jobs
 from steadhold.jobs import ApprovalEnd, NothingToAwait, Signal, Wait
 from steadhold.jobs.waiting import register
 from steadhold.kit.plan import Call
-from steadhold.worker.context import awaiting
 from steadhold.worker.verdicts import StageFault
+from steadhold.worker.waits import awaiting
 from tests.approvals.people import AGENT, ANNA, HOUR, NOBODY, ONE, asked
 from tests.approvals.people import Desk as People
 from tests.jobs.racing import FAR, history, preempted, running, said, state

@@ -293,11 +293,12 @@ async def test_identities_are_made_of_the_root_the_name_and_the_key():
 
 async def test_the_outcome_of_what_is_not_ours_any_more_is_told_all_the_same(yard, clock):
     """The lease lapsed while the venue was called: the charge is a fact, whoever owns the job."""
-    worker, loop, told = yard.worker(), asyncio.get_running_loop(), threading.Event()
+    worker, loop, told = yard.worker(lease_seconds=1), asyncio.get_running_loop(), threading.Event()
 
     async def lapse():
         clock.move(3600)
         assert await yard.play(jobs.lapse, 10) == 1
+        await worker.probe.seen("lease.lost", fence=1)
 
     def charge():
         asyncio.run_coroutine_threadsafe(lapse(), loop).result()

@@ -12,7 +12,7 @@ from steadhold.kit.plan import Plan, each, maybe, rows
 
 
 def move(workspace: str, heads: Sequence[Head]) -> Plan[None]:
-    """Say where subjects stand now, and mark due whoever waits for them. Rank heads.
+    """Say where subjects stand now, and mark due whoever waits for those that are not open any more. Rank heads.
 
     A change and its heads share a transaction; the room has locked its own rows before.
     """
@@ -30,7 +30,7 @@ def move(workspace: str, heads: Sequence[Head]) -> Plan[None]:
             for head in heads
         ],
     )
-    yield from settled(workspace, [head.subject for head in heads])
+    yield from settled(workspace, [head.subject for head in heads if not head.open])
 
 
 def settled(workspace: str, subjects: Sequence[str]) -> Plan[None]:

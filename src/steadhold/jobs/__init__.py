@@ -14,6 +14,7 @@ from steadhold.jobs.model import (
     Configuration,
     ConfirmCancel,
     Coverage,
+    EffectEnd,
     Fail,
     Failed,
     InboxEvent,
@@ -67,7 +68,7 @@ from steadhold.jobs.settling import settle, settle_all
 from steadhold.jobs.steering import Filter, cancel, cancel_all, retry, retry_all, signal
 from steadhold.jobs.sweeping import forget, lapse, overdue, wake
 
-CAPABILITIES = {"waits": ["timer", "signal", "job", "approval", "inbox"]}
+CAPABILITIES = {"waits": ["timer", "signal", "job", "approval", "effect", "inbox"]}
 """What this version can wait for, as capabilities show it."""
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "CountChanged",
     "Counted",
     "Coverage",
+    "EffectEnd",
     "EvidenceRequired",
     "Existing",
     "Fail",

@@ -170,6 +170,12 @@ class ApprovalEnd(msgspec.Struct, frozen=True):
     approval_id: str
 
 
+class EffectEnd(msgspec.Struct, frozen=True):
+    """Waits until an effect is not open: all of it is decided, and nobody has to look."""
+
+    effect_id: str
+
+
 class Match(msgspec.Struct, frozen=True, omit_defaults=True):
     """The events that say exactly this of themselves; what is None does not matter."""
 
@@ -190,7 +196,7 @@ class InboxEvent(msgspec.Struct, frozen=True):
     match: Match | None = None
 
 
-Awaited: TypeAlias = Timer | Signal | JobEnd | ApprovalEnd | InboxEvent
+Awaited: TypeAlias = Timer | Signal | JobEnd | ApprovalEnd | EffectEnd | InboxEvent
 BOUNDED: Final = (Timer, ApprovalEnd)
 """What comes to an end by itself, so that a wait for it needs no other."""
 

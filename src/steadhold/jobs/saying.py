@@ -14,6 +14,7 @@ from steadhold.jobs.model import (
     Complete,
     ConfirmCancel,
     Coverage,
+    EffectEnd,
     Fail,
     InboxEvent,
     JobEnd,
@@ -28,8 +29,7 @@ from steadhold.kit import limits
 from steadhold.web import problem
 from steadhold.web.ask import Request
 
-LATER: Final = ("effect",)
-NAMED: Final = ("timer", "signal", "job", "approval", "inbox", *LATER)
+NAMED: Final = ("timer", "signal", "job", "approval", "effect", "inbox")
 
 
 def said(outcome: takes.Outcome, ask: Request) -> Said:
@@ -58,13 +58,9 @@ def said(outcome: takes.Outcome, ask: Request) -> Said:
 
 
 def _awaited(body: takes.ForBody, ask: Request) -> Awaited:
-    named = [
-        name for name in ("timer", "signal", "job", "approval", "inbox", *LATER) if getattr(body, name) is not None
-    ]
+    named = [name for name in NAMED if getattr(body, name) is not None]
     if len(named) != 1:
         problem.stop("bad_member", "/for names exactly one thing to wait for.", pointer="/for")
-    if named[0] in LATER:
-        problem.stop("wait_unknown", f"This version cannot wait for an {named[0]}; capabilities list what it can.")
     if body.inbox is not None:
         return _inbox(body.inbox, body, ask)
     if body.after is not None or body.match is not None:
@@ -75,6 +71,8 @@ def _awaited(body: takes.ForBody, ask: Request) -> Awaited:
         return Signal(body.signal)
     if body.approval is not None:
         return ApprovalEnd(body.approval)
+    if body.effect is not None:
+        return EffectEnd(body.effect)
     assert body.job is not None
     return JobEnd(body.job)
 

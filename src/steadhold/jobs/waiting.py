@@ -1,21 +1,21 @@
 """Waits: a job hands itself back until a fact holds, and the fact becomes a checkpoint.
 
 The wait and the change it is for lock the same row (the job itself for its signals, the other job for its end, the
-head of an approval), so either the wait sees the fact or the change sees the wait. What inboxes hold is seen later,
-too: there nobody has to see the wait.
+head of an approval or an effect), so either the wait sees the fact or the change sees the wait. What inboxes hold is
+seen later, too: there nobody has to see the wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 import msgspec
 
 from steadhold import events
 from steadhold.jobs import model, moving, watching
-from steadhold.jobs.model import ApprovalEnd, InboxEvent, JobEnd, Settlement, Signal, Timer, Wait
+from steadhold.jobs.model import ApprovalEnd, EffectEnd, InboxEvent, JobEnd, Settlement, Signal, Timer, Wait
 from steadhold.jobs.moving import SQL, Change, Entry, Held
 from steadhold.jobs.outcomes import NothingToAwait, Settled, StagesFull
 from steadhold.jobs.verdicts import Move
@@ -45,8 +45,8 @@ def awaited_subject(id: str, awaited: model.Awaited) -> str | None:
             return signal_subject(id, name)
         case JobEnd(job_id):
             return moving.subject(job_id)
-        case ApprovalEnd(approval_id):
-            return approval_subject(approval_id)
+        case ApprovalEnd() | EffectEnd():
+            return headed(awaited)
         case InboxEvent():
             return None  # its counter tells: see `watching`
         case _:
@@ -58,9 +58,13 @@ def signal_subject(id: str, name: str) -> str:
     return f"signal:{id}/{name}"
 
 
-def approval_subject(id: str) -> str:
-    """The name under which an approval's outcome is announced."""
-    return f"approval:{id}"
+HEADED: Final = ("approval:", "effect:")
+"""What is waited for at its head, which is locked before a wait for it is registered."""
+
+
+def headed(awaited: ApprovalEnd | EffectEnd) -> str:
+    """The name under which what has a head is announced."""
+    return f"approval:{awaited.approval_id}" if isinstance(awaited, ApprovalEnd) else f"effect:{awaited.effect_id}"
 
 
 def begin(
@@ -76,8 +80,8 @@ def begin(
         return (yield from _inbox(workspace, held, wait, awaited, said, more))
     if isinstance(awaited, JobEnd) and awaited.job_id not in others:
         return NothingToAwait(moving.subject(awaited.job_id))
-    if isinstance(awaited, ApprovalEnd) and not (yield from _approval(workspace, awaited.approval_id)):
-        return NothingToAwait(approval_subject(awaited.approval_id))
+    if isinstance(awaited, ApprovalEnd | EffectEnd) and not (yield from events.head(workspace, headed(awaited))):
+        return NothingToAwait(headed(awaited))
     if (yield from _true_already(workspace, held, awaited, others)):
         body = yield from fact(workspace, held.id, named(awaited), happened=True)
         return (yield from _at_once(workspace, held, wait, body, more))
@@ -112,12 +116,12 @@ def _wait(held: Held, wait: Wait, now: datetime) -> events.Waiting:
 def register(workspace: str, waits: Sequence[events.Waiting], watches: Sequence[moving.Watch] = ()) -> Plan[None]:
     """Register waits, once all that is moved is moved.
 
-    The outcome of an approval may have come after `begin` looked: heads are locked last of all rows, and not before.
-    Locked, it is looked at again, and a wait that comes too late for it is over at once.
+    The outcome of an approval or an effect may have come after `begin` looked: heads are locked last of all rows, and
+    not before. Locked, it is looked at again, and a wait that comes too late for it is over at once.
     """
     over: list[str] = []
     subjects = {wait.subject for wait in waits if wait.subject is not None}
-    for subject in sorted(name for name in subjects if name.startswith(approval_subject(""))):
+    for subject in sorted(name for name in subjects if name.startswith(HEADED)):
         head = yield from events.hold(workspace, subject)
         if head is None or not head.open:
             over.append(subject)
@@ -142,6 +146,8 @@ def named(awaited: model.Awaited) -> dict[str, Any]:
             return {"job": job_id}
         case ApprovalEnd(approval_id):
             return {"approval": approval_id}
+        case EffectEnd(effect_id):
+            return {"effect": effect_id}
         case InboxEvent(inbox, epoch, sequence, match):
             place = {"inbox": inbox, "after": {"epoch": epoch, "sequence": sequence}}
             return place if match is None else {**place, "match": match}
@@ -150,7 +156,7 @@ def named(awaited: model.Awaited) -> dict[str, Any]:
 
 
 def _true_already(
-    workspace: str, held: Held, awaited: Timer | Signal | JobEnd | ApprovalEnd, others: Mapping[str, Held]
+    workspace: str, held: Held, awaited: Timer | Signal | JobEnd | ApprovalEnd | EffectEnd, others: Mapping[str, Held]
 ) -> Plan[bool]:
     match awaited:
         case Timer(seconds):
@@ -160,15 +166,11 @@ def _true_already(
             return bool((yield from each(SQL.signalled, [item]))[0])
         case JobEnd(job_id):
             return others[job_id].state >= model.COMPLETED
-        case ApprovalEnd(approval_id):
-            head = yield from _approval(workspace, approval_id)
+        case ApprovalEnd() | EffectEnd():
+            head = yield from events.head(workspace, headed(awaited))
             return head is not None and not head.open
         case _:
             assert_never(awaited)
-
-
-def _approval(workspace: str, id: str) -> Plan[events.Head | None]:
-    return (yield from events.head(workspace, approval_subject(id)))
 
 
 def _at_once(workspace: str, held: Held, wait: Wait, body: bytes, more: list[Entry]) -> Plan[Settled | None]:
@@ -195,8 +197,9 @@ def fact(workspace: str, id: str, awaited: Mapping[str, Any], *, happened: bool)
     elif "job" in awaited:
         hand = (yield from each(SQL.ends, [{"workspace": workspace, "id": awaited["job"]}]))[0]
         found |= _end(*hand[0]) if hand else {}
-    elif "approval" in awaited:
-        head = yield from _approval(workspace, awaited["approval"])
+    elif names := awaited.keys() & {"approval", "effect"}:
+        name = names.pop()
+        head = yield from events.head(workspace, f"{name}:{awaited[name]}")
         found |= {"state": head.state} if head is not None else {}
     return msgspec.json.encode(found)
 

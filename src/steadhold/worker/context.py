@@ -6,19 +6,17 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import TimeoutError as Late
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeVar, TypeVarTuple, overload
 
 from steadhold.effects.model import ANSWER_WITHIN_SECONDS, EXPIRES_IN_SECONDS
-from steadhold.jobs.model import ApprovalEnd, Awaited, InboxEvent, JobEnd, Match, Signal, Timer, Wait
 from steadhold.jobs.outcomes import Claimed
-from steadhold.kit import ids
 from steadhold.kit.fields import FenceRef
 from steadhold.worker.attempt import INSIST_SECONDS, Attempt, input_digest
 from steadhold.worker.effects import Effect, Looks, SyncEffect
 from steadhold.worker.effects_act import Act, Wanted
 from steadhold.worker.held import CLOCK
-from steadhold.worker.verdicts import StageFault, delay
+from steadhold.worker.waits import awaiting, behind, sleeping
 
 Ts = TypeVarTuple("Ts")
 T = TypeVar("T")
@@ -131,27 +129,29 @@ class Context(_Context):
         signal: str | None = None,
         job: str | None = None,
         approval: str | None = None,
+        effect: str | None = None,
         inbox: str | None = None,
         after: tuple[str, int] | None = None,
         match: Mapping[str, str] | None = None,
         until: datetime | None = None,
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """Hand the job back until somebody signals it by this name, another job ended, an approval has its outcome, or
-        an inbox has an event behind `after`, an epoch and a number; with `match` one that says so of its "type",
-        "aggregate_id" and "correlation_id". Bounded by an instant or by seconds from now, which an approval does not
-        need. The handler is run again; then this answers what happened.
+        """Hand the job back until somebody signals it by this name, another job ended, an approval has its outcome, an
+        effect is not open any more, or an inbox has an event behind `after`, an epoch and a number; with `match` one
+        that says so of its "type", "aggregate_id" and "correlation_id". Bounded by an instant or by seconds from now,
+        which an approval does not need. The handler is run again; then this answers what happened.
 
         Returns:
             {"why": "happened", …} with `data` of the signal, or `state` and `result_ref` or `error_code` of the
-            job, or `state` of the approval: "approved", "rejected", "expired", "withdrawn"; or of the inbox "event"
+            job, or `state` of the approval: "approved", "rejected", "expired", "withdrawn"; of the effect:
+            "succeeded", "failed", "abandoned"; or of the inbox "event"
             with `epoch`, `sequence`, `event_id` and `type`, else "gap", "restored" or "deleted"; {"why": "timed_out"}.
 
         Raises:
-            CancelRequested. Permanent "unknown_subject": there is no such job, approval, inbox. StageFault, LeaseLost.
+            CancelRequested. Permanent "unknown_subject": there is no such subject. StageFault, LeaseLost.
         """
         news = behind(inbox, after, match)
-        return await self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds, news))
+        return await self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds, news, effect))
 
 
 class SyncContext(_Context):
@@ -201,6 +201,7 @@ class SyncContext(_Context):
         signal: str | None = None,
         job: str | None = None,
         approval: str | None = None,
+        effect: str | None = None,
         inbox: str | None = None,
         after: tuple[str, int] | None = None,
         match: Mapping[str, str] | None = None,
@@ -209,7 +210,9 @@ class SyncContext(_Context):
     ) -> dict[str, Any]:
         """As `Context.wait_for`."""
         news = behind(inbox, after, match)
-        return self._answer(self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds, news)))
+        return self._answer(
+            self._attempt.wait(awaiting(stage, signal, job, approval, until, timeout_seconds, news, effect))
+        )
 
     def _learn(self, told: Coroutine[Any, Any, T]) -> T:
         """Let the event loop tell a fact, also when the lease does not stand any more."""
@@ -228,67 +231,3 @@ class SyncContext(_Context):
                 if not held.ours():
                     answer.cancel()
                     held.check()
-
-
-def sleeping(stage: str, seconds: float) -> Wait:
-    """The wait for a time to pass.
-
-    Raises:
-        StageFault: it is no time that can pass.
-    """
-    try:
-        return Wait(stage, Timer(delay(seconds)))
-    except (TypeError, ValueError) as error:
-        raise StageFault(f"Stage {stage!r} cannot sleep: {error}.") from error
-
-
-def awaiting(
-    stage: str,
-    signal: str | None,
-    job: str | None,
-    approval: str | None,
-    until: datetime | None,
-    timeout_seconds: float | None,
-    news: InboxEvent | None = None,
-) -> Wait:
-    """The wait that these arguments mean.
-
-    Raises:
-        StageFault: not exactly one fact, or not exactly one bound, or a name or an instant that is none.
-    """
-    facts = [name for name in (signal, job, approval, news and news.inbox) if name is not None]
-    if len(facts) != 1:
-        raise StageFault("wait_for needs exactly one of signal=, job=, approval= and inbox=.")
-    bounds = (until is not None) + (timeout_seconds is not None)
-    if bounds > 1 or (bounds == 0 and approval is None):
-        raise StageFault(
-            "wait_for needs exactly one of until= and timeout_seconds=, so that it ends if nothing happens; an approval"
-            " needs none, it expires."
-        )
-    if (fault := ids.id_fault(facts[0])) or (until and until.tzinfo is None):
-        raise StageFault(f"wait_for cannot wait for that: {fault or f'{until} has no time zone.'}")
-    if timeout_seconds is not None:
-        until = datetime.now(UTC) + timedelta(seconds=timeout_seconds)
-    return Wait(stage, news or _awaited(signal, job, approval), until)
-
-
-def behind(inbox: str | None, after: tuple[str, int] | None, match: Mapping[str, str] | None) -> InboxEvent | None:
-    """The event of an inbox that these arguments mean.
-
-    Raises:
-        StageFault: there is no position, or it is none, or the match asks for what events do not say.
-    """
-    if inbox is None and after is None and match is None:
-        return None
-    if inbox is None or after is None:
-        raise StageFault("wait_for needs inbox= together with after=, the epoch and the number that you have read.")
-    epoch, sequence = after
-    if ids.id_fault(epoch) or sequence < 0 or not {"type", "aggregate_id", "correlation_id"} >= {*(match or ())}:
-        raise StageFault(f"wait_for cannot wait for that: after={after}, match={match}.")
-    return InboxEvent(inbox, epoch, sequence, None if match is None else Match(**match))
-
-
-def _awaited(signal: str | None, job: str | None, approval: str | None) -> Awaited:
-    if signal is not None:
-        return Signal(signal)
-    return JobEnd(job) if job is not None else ApprovalEnd(approval or "")
