@@ -21,15 +21,14 @@ create table if not exists activity (repository text, event text, count integer,
 """
 
 
-def counted(database: sqlite3.Connection, event: Any, _order: str) -> int:
-    """Count an event, in the transaction that keeps its id."""
+def counted(database: sqlite3.Connection, event: Any, _order: str) -> list[Any]:
+    """Count an event, in the transaction that keeps its id: what happened, where, and how often by now."""
     value = event.value if isinstance(event.value, dict) else {}
     of = [value.get("repository", {}).get("full_name", "-"), event.type]
     database.execute("insert into activity values (?, ?, 0) on conflict do nothing", of)
     database.execute("update activity set count = count + 1 where repository = ? and event = ?", of)
     (count,) = database.execute("select count from activity where repository = ? and event = ?", of).fetchone()
-    print(of[1], of[0], count, flush=True)
-    return count
+    return [of[1], of[0], count]
 
 
 def main(path: str) -> None:
@@ -41,7 +40,9 @@ def main(path: str) -> None:
                 print("some events were removed before they were counted", file=sys.stderr)
             else:
                 with database:
-                    apply_once(database, "activity", event, partial(counted, database, event))
+                    applied = apply_once(database, "activity", event, partial(counted, database, event))
+                if applied.order != "duplicate":
+                    print(*applied.outcome, flush=True)
             event.ack()
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 
+from steadhold import access, events
 from steadhold.access.token import secret_of
 from steadhold.inboxes.door_keeper import hash_of, token_of
 from steadhold.kit import limits
@@ -166,3 +168,23 @@ async def test_what_is_kept_is_sealed_and_hashed(street, database):
     assert place == (hash_of(door["token"]),)
     assert "door.created" in kept["audit"]
     assert "door.rotated" in kept["audit"]
+
+
+async def test_what_is_done_with_a_door_is_told_and_recorded(street):
+    door = await street.open("github")
+    at = f"/v1/inboxes/a/doors/{door['door_id']}"
+    rotated = await street("POST", f"{at}/rotate", {"grace_seconds": 5})
+    assert (await street("DELETE", at, if_match=f'"{rotated.json["revision"]}"')).status == 204
+    history = events.history.call(street.workspace, f"webhook:door:{door['door_id']}", 0, 10)
+    told = (await street.player.play(history)).events
+    known = {"inbox": "a", "door_id": door["door_id"]}
+    assert [(event.type, json.loads(event.data)) for event in told] == [
+        ("door.created", {**known, "scheme": "github"}),
+        ("door.rotated", {**known, "grace_seconds": 5.0}),
+        ("door.deleted", known),
+    ]
+    resource = f"door:a/{door['door_id']}"
+    recorded = await street.player.play(access.trail.call(street.workspace, 10, resource=resource))
+    assert [(row.kind, row.subject) for row in recorded] == [
+        ("door.deleted", "anna"), ("door.rotated", "anna"), ("door.created", "anna"),
+    ]  # fmt: skip

@@ -51,14 +51,17 @@ def show(client: Client, inbox: str, door_id: str, out: Out) -> None:
 
 @doors.command()
 @click.argument("inbox")
-@click.argument("scheme", type=click.Choice(SCHEMES))
+@click.argument("scheme", type=click.Choice(SCHEMES), metavar="SCHEME")
 @secret_file
 @click.option("--id-from", metavar="WHERE", help="Where the id of an event is: header:NAME or body:MEMBER.")
 @named
 @printed
 @asks
 def create(client: Client, inbox: str, scheme: Scheme, secret_file: Path | None, out: Out, **said: Any) -> None:
-    """Make a door of INBOX for what a sender signs by SCHEME. Its address is shown this once."""
+    """Make a door of INBOX for what a sender signs by SCHEME. Its address is shown this once.
+
+    SCHEME is standard, github, stripe, slack or hmac.
+    """
     out.one(client.inboxes[inbox].doors.create(scheme, secret=_secret(secret_file), **said))
 
 

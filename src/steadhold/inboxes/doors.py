@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from steadhold import access
+import msgspec
+
+from steadhold import access, events
 from steadhold.access import Actor
+from steadhold.events import Happened
 from steadhold.inboxes.door_model import (
     Came,
     CameIn,
@@ -95,13 +99,16 @@ def make_door(
         SQL.make_door, workspace=workspace, inbox=inbox, id=life, door=door, scheme=scheme, id_from=id_from, hash=hash,
         sealed=sealed,
     )  # fmt: skip
-    return (yield from _told(workspace, inbox, door, "door.created", by))
-
-
-def _told(workspace: str, inbox: str, door: str, deed: str, by: Actor) -> Plan[Door]:
     made = yield from one(SQL.door, Door, workspace=workspace, inbox=inbox, door=door)
-    yield from access.audit(workspace, by, deed, made.subject)
+    yield from _told(workspace, made, made.revision, "door.created", {"scheme": scheme}, by)
     return made
+
+
+def _told(workspace: str, door: Door, revision: int, deed: str, data: Mapping[str, Any], by: Actor) -> Plan[None]:
+    """Say by an event what became of a door, under its revision; and in the audit who did it."""
+    happened = Happened(deed, msgspec.json.encode({"inbox": door.inbox, "door_id": door.id, **data}))
+    yield from events.record(workspace, [(f"webhook:door:{door.id}", revision, happened)])
+    yield from access.audit(workspace, by, deed, door.subject)
 
 
 def _hold(workspace: str, inbox: str, door: str) -> Plan[Door | Missing]:
@@ -120,7 +127,9 @@ def rotate_door(
     if held.scheme not in fits:
         return SecretUnfit(held.scheme)
     yield from rows(SQL.rotate_door, workspace=workspace, door=door, sealed=sealed, grace_seconds=float(grace_seconds))
-    return (yield from _told(workspace, inbox, door, "door.rotated", by))
+    now = yield from one(SQL.door, Door, workspace=workspace, inbox=inbox, door=door)
+    yield from _told(workspace, now, now.revision, "door.rotated", {"grace_seconds": grace_seconds}, by)
+    return now
 
 
 @single_operation
@@ -134,7 +143,7 @@ def delete_door(
     if held.revision != expected:
         return RevisionConflict(held.revision)
     yield from rows(SQL.drop_door, workspace=workspace, door=door)
-    yield from access.audit(workspace, by, "door.deleted", held.subject)
+    yield from _told(workspace, held, held.revision + 1, "door.deleted", {}, by)
     return held
 
 

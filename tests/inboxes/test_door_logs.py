@@ -1,0 +1,41 @@
+"""Whatever goes wrong with a request to a door, its address stands in no log."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from structlog.testing import capture_logs
+
+from steadhold.inboxes.door_keeper import token_of
+from steadhold.server.exchange import Exchange
+
+
+async def unanswered(_exchange):
+    pass
+
+
+async def cut_off(_exchange):
+    raise asyncio.CancelledError
+
+
+async def failing(_exchange):
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("serve", [unanswered, cut_off, failing])
+@pytest.mark.parametrize(("address", "told"), [("/v1/in/" + token_of("a" * 43), "/v1/in/*"), ("/v1/state/a", None)])
+async def test_its_address_stands_in_no_log(serve, address, told):
+    transport = SimpleNamespace(is_closing=lambda: False, write=lambda _data: None)
+    carrier = SimpleNamespace(
+        transport=transport, full=None, always=(), want_more=lambda: None, answered=lambda: None, end=lambda: None
+    )
+    with capture_logs() as logged:
+        try:
+            await Exchange(carrier, "POST", address.encode(), b"", []).run(serve)
+        except asyncio.CancelledError:
+            assert serve is cut_off
+    assert len(logged) == 1
+    assert "door_" not in str(logged)
+    assert logged[0].get("path", told or address) == (told or address)
