@@ -6,13 +6,11 @@ import contextlib
 import sqlite3
 
 import pytest
-import sqlalchemy
-from sqlalchemy.orm import Session
 
 from steadhold.inboxes import Applied, apply_once, prune_applied
 from steadhold.inboxes.applying import TABLES
 from tests.inboxes.test_applying import Event, Handler, rows, shop  # noqa: F401 - fixtures
-from tests.play.test_caller import ASYNC, SYNC, Rolled
+from tests.play.test_caller import ASYNC, SYNC, Rolled, in_sqlalchemy
 
 ORDERS = [
     ("e1", "a", 1, "next"), ("e1", "a", 1, "duplicate"), ("e3", "a", 3, "gap"), ("e2", "a", 2, "stale"),
@@ -32,20 +30,6 @@ async def fails_later(order):
 def plain(path):
     with contextlib.closing(sqlite3.connect(path)) as conn, conn:
         yield conn
-
-
-@contextlib.contextmanager
-def mapped(path, *, session):
-    engine = sqlalchemy.create_engine(f"sqlite:///{path}")
-    try:
-        if session:
-            with Session(engine) as opened, opened.begin():
-                yield opened
-        else:
-            with engine.begin() as opened:
-                yield opened
-    finally:
-        engine.dispose()
 
 
 @contextlib.contextmanager
@@ -73,8 +57,8 @@ def in_django(path):
 
 SQLITE = {
     "sqlite3": plain,
-    "sqlalchemy connection": lambda path: mapped(path, session=False),
-    "sqlalchemy session": lambda path: mapped(path, session=True),
+    "sqlalchemy connection": lambda path: in_sqlalchemy(f"sqlite:///{path}", session=False),
+    "sqlalchemy session": lambda path: in_sqlalchemy(f"sqlite:///{path}", session=True),
     "django": in_django,
 }
 

@@ -43,8 +43,8 @@ def in_psycopg2(dsn):
 
 
 @contextlib.contextmanager
-def in_sqlalchemy(dsn, driver, session):
-    engine = sqlalchemy.create_engine(url(dsn, driver))
+def in_sqlalchemy(address, session):
+    engine = sqlalchemy.create_engine(address)
     try:
         if session:
             with Session(engine) as opened, opened.begin():
@@ -113,10 +113,10 @@ async def in_sqlalchemy_async(dsn, driver, session):
 SYNC = {
     "psycopg": in_psycopg,
     "psycopg2": in_psycopg2,
-    "sqlalchemy connection, psycopg": lambda dsn: in_sqlalchemy(dsn, "psycopg", session=False),
-    "sqlalchemy session, psycopg": lambda dsn: in_sqlalchemy(dsn, "psycopg", session=True),
-    "sqlalchemy connection, psycopg2": lambda dsn: in_sqlalchemy(dsn, "psycopg2", session=False),
-    "sqlalchemy session, psycopg2": lambda dsn: in_sqlalchemy(dsn, "psycopg2", session=True),
+    "sqlalchemy connection, psycopg": lambda dsn: in_sqlalchemy(url(dsn, "psycopg"), session=False),
+    "sqlalchemy session, psycopg": lambda dsn: in_sqlalchemy(url(dsn, "psycopg"), session=True),
+    "sqlalchemy connection, psycopg2": lambda dsn: in_sqlalchemy(url(dsn, "psycopg2"), session=False),
+    "sqlalchemy session, psycopg2": lambda dsn: in_sqlalchemy(url(dsn, "psycopg2"), session=True),
     "django": in_django,
 }
 ASYNC = {
