@@ -23,7 +23,7 @@ MOVES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
 """What becomes of a consumer's lease."""
 
 KEPT_SECONDS: Final = 35 * 86_400
-"""How long a key is known once its event is gone, unless the server is set otherwise (contracts: retention)."""
+"""How long a key is known beyond the age to which its inbox keeps events, unless the server is set otherwise."""
 
 
 Number: TypeAlias = Annotated[int, Meta(ge=0, le=FENCE_NUMBER_MAX)]
