@@ -63,7 +63,7 @@ def imported(module: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["steadhold", *(f"steadhold.{n}" for n in ("kit.plan", "sdk", "cli") if (PACKAGE / n).exists())]
+    "module", ["steadhold", *(f"steadhold.{n}" for n in ("kit", "sdk", "cli", "inboxes") if (PACKAGE / n).exists())]
 )
 def test_it_imports_in_the_base_install(module):
     ran = imported(module)
