@@ -45,6 +45,16 @@ def test_a_pinned_reference_outlives_its_revision(conn, workspace):
     assert context.pin(conn, workspace, "job:3", [named]) == Pruned(None)
 
 
+def test_a_pin_comes_after_what_it_pins_was_pruned(conn, workspace):
+    """It has looked at the revision, and then the bytes were gone."""
+    put(conn, workspace, "n", b"body 1")
+    named = refer("n", 1, b"body 1")
+    conn.execute("delete from steadhold.pins")
+    conn.execute("delete from steadhold.blobs")
+    assert context.pin(conn, workspace, "job:1", [named]) == Pruned(None)
+    assert conn.execute("select count(*) from steadhold.context_pins").fetchone() == (0,)
+
+
 def test_a_refused_pin_has_pinned_nothing(conn, workspace):
     put(conn, workspace, "n", b"body 1")
     assert context.pin(conn, workspace, "o", [refer("n", 1, b"body 1"), refer("m", 1, b"x")]) == Missing(None)

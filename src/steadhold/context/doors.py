@@ -87,10 +87,7 @@ def move(ask: Request) -> Ask[model.MoveOutcome]:
     for pointer, path in (("/from", body.source), ("/to", body.target)):
         if why := paths.context_path_fault(path):
             problem.stop("bad_name", why, pointer=pointer)
-        if not ask.permits("context:write", path):
-            problem.stop(
-                "missing_scope", f"This key lacks the scope context:write for {path!a}.", scope="context:write"
-            )
+        permitted(ask, "context:write", path)
 
     def render(outcome: model.MoveOutcome) -> Answer:
         if not isinstance(outcome, model.Moved):
@@ -129,10 +126,7 @@ def resolve(ask: Request) -> Ask[model.Resolved]:
     if named is None:
         why = model.reference_fault(text) or ""
         problem.stop("bad_query", why, parameter="reference")
-    if not ask.permits("context:read", named.path):
-        problem.stop(
-            "missing_scope", f"This key lacks the scope context:read for {named.path!a}.", scope="context:read"
-        )
+    permitted(ask, "context:read", named.path)
 
     def render(outcome: model.Resolved) -> Answer:
         if isinstance(outcome, model.Content):

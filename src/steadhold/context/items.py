@@ -35,10 +35,7 @@ def _readable(ask: Request, text: str, pointer: str) -> str:
     named = model.reference(text)
     if named is None:
         problem.stop("bad_member", model.reference_fault(text) or "", pointer=pointer)
-    if not ask.permits("context:read", named.path):
-        problem.stop(
-            "missing_scope", f"This key lacks the scope context:read for {named.path!a}.", scope="context:read"
-        )
+    permitted(ask, "context:read", named.path)
     return text
 
 
