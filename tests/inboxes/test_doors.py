@@ -81,6 +81,12 @@ async def test_an_id_that_cannot_be_kept_is_none(street, id):
     assert (refused.status, refused.code) == (422, "id_missing")
 
 
+async def test_the_longest_id_is_kept(street):
+    door, id = await street.open("github"), "~" * limits.ID_CHARS_MAX
+    assert [(await street.send(door, **{"x-github-delivery": id})).status for _ in range(2)] == [201, 200]
+    assert (await street.read()).json["events"][0]["causation_id"] == id
+
+
 async def test_the_same_id_is_the_same_event_whatever_the_bytes(street):
     door, before = await street.open("github"), dict(TALLY)
     first = await street.send(door)

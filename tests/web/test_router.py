@@ -78,3 +78,17 @@ def test_memory_of_addresses_is_bounded():
 def test_doors_that_could_hide_each_other_are_refused(paths, why):
     with pytest.raises(ValueError, match=why):
         Router([door(path) for path in paths])
+
+
+def test_an_address_that_lets_in_is_found_whatever_it_is_and_not_remembered():
+    router = Router([Route("POST", "/v1/in/{token}", lambda ask: None, "", "", capability="token")])
+    for raw, text in (("/v1/in/a", "a"), ("/v1/in/%C3%A4", "ä"), ("/v1/in/", "")):
+        doors, params = router.find(raw.encode())
+        assert (doors.capability, params) == ("token", {"token": text})
+    assert router._found == {}
+
+
+def test_an_address_lets_in_for_all_methods_or_for_none():
+    keyless = Route("POST", "/v1/in/{token}", lambda ask: None, "", "", capability="token")
+    with pytest.raises(ValueError, match="lets in by its address"):
+        Router([keyless, door("/v1/in/{token}")])
