@@ -7,7 +7,7 @@ import binascii
 from typing import Any
 
 from steadhold.context import model, plans, references
-from steadhold.context.doors import path_of, put_render
+from steadhold.context.doors import path_of, permitted, put_render
 from steadhold.context.wire import PutBody
 from steadhold.kit import limits
 from steadhold.web import conditions, decode, problem
