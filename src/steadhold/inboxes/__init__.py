@@ -40,7 +40,7 @@ from steadhold.inboxes.model import (
 )
 from steadhold.inboxes.plans import append, append_one, delete, get, inboxes, put, read, receipt
 from steadhold.inboxes.relayed import publish
-from steadhold.inboxes.sending import Sending, lead, send
+from steadhold.inboxes.sending import Sending, send
 
 __all__ = [
     "Acknowledged",
@@ -78,7 +78,6 @@ __all__ = [
     "get_consumer",
     "inboxes",
     "item",
-    "lead",
     "lease",
     "prune_applied",
     "publish",

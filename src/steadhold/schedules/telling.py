@@ -8,8 +8,9 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from steadhold import events, inboxes
+from steadhold import events
 from steadhold.events import Happened
+from steadhold.inboxes.sending import lead
 from steadhold.kit.plan import Plan
 from steadhold.schedules.rows import SENT, Row, Work, instant, row_trigger, sent_as
 
@@ -80,7 +81,7 @@ def tell(workspace: str, both: Sequence[tuple[Work, Sequence[Row]]]) -> Plan[Non
     yield from events.record(workspace, told)
     ways = {(work.held.subject, row.number + 1): row.inbox for work, made in both for row in made if row.inbox}
     for inbox in sorted(set(ways.values())):
-        yield from inboxes.lead(workspace, inbox, [entry for entry in told if ways.get(entry[:2]) == inbox])
+        yield from lead(workspace, inbox, [entry for entry in told if ways.get(entry[:2]) == inbox])
 
 
 def changed(workspace: str, id: str, number: int, what: str, revision: int) -> Plan[None]:
