@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
+from steadhold.events.globs import matches, may_begin
 from steadhold.events.model import Event
 from steadhold.kit.limits import PUBLICATION_ATTEMPTS_MAX, PUBLICATION_BACKOFF_SECONDS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
@@ -200,31 +199,6 @@ DeleteOutcome: TypeAlias = Unsubscribed | RevisionConflict | Missing | StaleFenc
 SteerOutcome: TypeAlias = Steered | Settled | Missing
 
 
-def matches(globs: Sequence[str], text: str) -> bool:
-    """Whether one of the globs is the text: `*` stands for any characters, also none; all else for itself."""
-    return any(_fits(_parts(glob), text) for glob in globs)
-
-
-@lru_cache(maxsize=4_096)
-def _parts(glob: str) -> tuple[str, ...]:
-    return tuple(re.split(r"\*+", glob))
-
-
-def _fits(parts: tuple[str, ...], text: str) -> bool:
-    """Each part is taken where it comes first, which leaves most to the next: no text makes this go back."""
-    first, *middle = parts
-    if not middle:
-        return first == text
-    last, at = middle.pop(), len(first)
-    if not text.startswith(first) or not text.endswith(last):
-        return False
-    for part in middle:
-        if (found := text.find(part, at)) < 0:
-            return False
-        at = found + len(part)
-    return at <= len(text) - len(last)
-
-
 def wants(spec: Spec, event: Event) -> bool:
     """Whether an event goes to a subscription."""
     return matches(spec.types, event.type) and (not spec.aggregates or matches(spec.aggregates, event.aggregate_id))
@@ -234,13 +208,8 @@ def may_want(spec: Spec, *, jobs: bool) -> bool:
     """Whether a subscription can want events of jobs, or others: who wants neither misses none that were removed."""
     if not jobs:
         return not spec.aggregates or not all(glob.startswith(JOBS) for glob in spec.aggregates)
-    of_jobs = not spec.aggregates or any(_may_begin(glob, JOBS) for glob in spec.aggregates)
-    return of_jobs and any(_may_begin(glob, "job.") for glob in spec.types)
-
-
-def _may_begin(glob: str, text: str) -> bool:
-    plain, star, _ = glob.partition("*")
-    return plain.startswith(text) or (bool(star) and text.startswith(plain))
+    of_jobs = not spec.aggregates or any(may_begin(glob, JOBS) for glob in spec.aggregates)
+    return of_jobs and any(may_begin(glob, "job.") for glob in spec.types)
 
 
 def key_of(spec: Spec, event: Event) -> str:
