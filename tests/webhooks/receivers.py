@@ -59,6 +59,7 @@ def drips(head):
     async def answer(writer):
         writer.write(head)
         closed = asyncio.ensure_future(writer.wait_closed())
+        closed.add_done_callback(lambda done: done.cancelled() or done.exception())
         while not closed.done():
             writer.write(b"x")
             await writer.drain()

@@ -18,8 +18,8 @@ from aiohttp.client_proto import ResponseHandler
 from steadhold.webhooks import guard
 from steadhold.webhooks.guard import Allowed
 
-HEARD_BYTES_MAX: Final = 2 * 1024 * 1024
-"""Of one answer, of which much less is kept: what is longer is cut."""
+HEARD_BYTES_MAX: Final = 64 * 1024
+"""Of one answer, of which less is kept. More would be work for the process: small answers to nobody cost it most."""
 
 CHECKED_SECONDS_MAX: Final = 1.0
 """How long a look at lease and endpoint is good for, on this machine's steady clock."""
@@ -116,7 +116,7 @@ COURSE: Final[ContextVar[Course]] = ContextVar("course")
 
 
 class _Hearing(ResponseHandler):
-    """Hears an answer that was asked for, up to a size: what comes unasked, or without end, ends the connection.
+    """Hears an answer that was asked for, up to a size; what comes unasked ends the connection.
 
     Else a receiver could talk on while its connection waits to be used again, or have the next answer ready.
     """
@@ -130,11 +130,22 @@ class _Hearing(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         """Hear some bytes."""
+        room = max(0, HEARD_BYTES_MAX - self._heard)
         self._heard += len(data)
-        if not data or (self._asked and self._heard <= HEARD_BYTES_MAX):
-            super().data_received(data)
-        elif self.transport is not None:
+        unasked = bool(data) and not self._asked
+        if not unasked and (room or not data):
+            super().data_received(data[:room])
+        if self.transport is None:
+            return
+        if unasked:
             self.transport.abort()
+        elif self.full:
+            self.transport.pause_reading()
+
+    @property
+    def full(self) -> bool:
+        """Whether there was more than is heard."""
+        return self._heard > HEARD_BYTES_MAX
 
 
 class Connector(aiohttp.TCPConnector):
@@ -147,6 +158,7 @@ class Connector(aiohttp.TCPConnector):
 
     def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
         if isinstance(protocol, _Hearing):
+            should_close |= protocol.full
             protocol.listen(asked=False)
         super()._release(key, protocol, should_close=should_close)
 
