@@ -129,7 +129,7 @@ def test_where_a_consumer_must_stand(client, work):
 
 
 @pytest.mark.races
-@pytest.mark.parametrize("rival", ["acknowledge", "delete_consumer"])
+@pytest.mark.parametrize("rival", ["acknowledge", "delete_consumer", "delete"])
 def test_a_position_that_is_required_stays_so_to_the_commit(explore, rival):
     """Whoever would move or delete the consumer waits for the commit that relies on it, or is there before it."""
 
@@ -149,6 +149,8 @@ def test_a_position_that_is_required_stays_so_to_the_commit(explore, rival):
         ws, (epoch, revision) = scene.workspace, scene.facts
         if rival == "acknowledge":
             return inboxes.acknowledge.call(ws, "a", "c", epoch, 1)
+        if rival == "delete":
+            return inboxes.delete.call(ws, "a", 1)
         return inboxes.delete_consumer.call(ws, "a", "c", revision)
 
     def check(scene):
@@ -158,7 +160,7 @@ def test_a_position_that_is_required_stays_so_to_the_commit(explore, rival):
         else:
             assert isinstance(came.outcome, Elsewhere | NoConsumer), came
             assert not isinstance(came.outcome, Restored)
-            assert scene.play(inboxes.get.call(scene.workspace, "a")).last_sequence == 1
+            assert rival == "delete" or scene.play(inboxes.get.call(scene.workspace, "a")).last_sequence == 1
 
     seen = explore(setup=plant, actors={"relies": relies, "moves": moves}, always=check)
     assert seen.waits

@@ -200,6 +200,7 @@ def delete(workspace: str, inbox: Id, expected: int) -> Plan[Written | RevisionC
 
     One that is made anew under its name begins at 1, in another epoch.
     """
+    yield from rows(SQL.hold_consumers, workspace=workspace, inbox=inbox)
     held = yield from _held(workspace, inbox, expected)
     if isinstance(held, Missing | RevisionConflict):
         return held

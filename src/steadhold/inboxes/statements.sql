@@ -280,6 +280,14 @@ with i as materialized (
 )
 select n.n, l.revision, l.present, l.id from locked l cross join lateral unnest(l.ns) as n(n)
 
+-- name: hold_consumers
+-- rank: consumers
+-- All of an inbox that is about to go: whoever relies on where one stands goes first.
+select c.name from steadhold.inbox_consumers c
+where c.workspace = :workspace::text and c.inbox = (
+  select b.id from steadhold.inboxes b where b.workspace = :workspace::text and b.name = :inbox::text and b.present)
+order by c.name for no key update
+
 -- name: acknowledge
 -- rank: consumers by inbox, consumer
 -- Moves consumers that are held (`hold_consumer`) forward, never back and never beyond the last event.
