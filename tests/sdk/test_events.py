@@ -51,6 +51,7 @@ def test_a_tail_goes_on_with_what_happens_next(client):
 def test_types_and_owners(client):
     client.aggregates.put_type("order", ["new", "paid"], [("new", "paid")])
     assert [(edge.before, edge.after) for edge in client.aggregates.get_type("order").edges] == [("new", "paid")]
+    assert list(client.aggregates.types()) == [client.aggregates.get_type("order")]
     with pytest.raises(errors.Problem) as refused:
         client.aggregates.append("o", [NewEvent(type="a")], state="lost", aggregate_type="order")
     assert refused.value.code == "transition_not_permitted"

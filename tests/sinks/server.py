@@ -57,7 +57,7 @@ class Nats:
         client = await self.client()
         context = client.jetstream()
         state = (await context.stream_info(stream)).state
-        found = [await context.get_msg(stream, n) for n in range(state.first_seq, state.last_seq + 1)]
+        found = [await context.get_msg(stream, n) for n in range(max(1, state.first_seq), state.last_seq + 1)]
         await client.close()
         return found
 
