@@ -78,6 +78,54 @@ async def test_a_silent_stream_says_so_from_time_to_time(world, monkeypatch):
     await reader.task
 
 
+async def test_many_streams_do_not_look_at_each_touch(world, monkeypatch):
+    monkeypatch.setattr(streaming, "POLL_SECONDS", 600.0)
+    monkeypatch.setattr(streaming, "BREATH_SECONDS", 600.0)
+    reader = Reader(world.doors(), "GET", "/v1/lines")
+    await reader.head()
+    while len(world.hub) < 1:
+        await asyncio.sleep(0)
+    looks = len(world.played)
+    for _ in range(100):
+        world.hub.touch(("acme", "lines"))
+        await asyncio.sleep(0)
+    assert len(world.played) <= looks + 1
+    reader.leave()
+    await reader.task
+
+
+async def test_what_a_stream_plays_is_not_cut_off_when_it_ends(world):
+    """A query that is cut off costs its connection."""
+    ended = []
+
+    async def play(call):
+        try:
+            return await Flows.play(world, call)
+        finally:
+            ended.append(world.stall.is_set())
+
+    doors = world.doors(play=play)
+    world.stall = asyncio.Event()
+    world.stall.set()
+    world.files["a"] = b"x" * 400
+    reader = Reader(doors, "GET", "/v1/dumps/a")
+    await reader.head()
+    await reader.piece()
+    world.stall.clear()
+    ended.clear()
+    while not reader.sent.empty():
+        reader.sent.get_nowait()
+        await asyncio.sleep(0)
+    reader.leave()
+    await reader.task
+    assert doors.streams.ended == {"gone": 1}
+    assert False not in ended
+    world.stall.set()
+    while not ended:
+        await asyncio.sleep(0)
+    assert ended[-1]
+
+
 async def test_a_body_of_known_length_is_whole(world):
     world.files["a"] = b"0123456789"
     got = await Client(world.doors())("GET", "/v1/files/a")

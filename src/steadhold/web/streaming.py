@@ -10,7 +10,7 @@ from typing import Any, Final
 from steadhold.kit import limits
 from steadhold.kit.plan import Call
 from steadhold.web import wire
-from steadhold.web.above import Above, Play
+from steadhold.web.above import Above
 from steadhold.web.ask import Problem, Reply, Rest, Stop, Stream
 from steadhold.web.exchange import Exchange
 from steadhold.web.hold import POLL_SECONDS, watching
@@ -19,6 +19,9 @@ from steadhold.web.turn import Turn
 
 LOOK_SECONDS: Final = 1.0
 """How often it is looked whether a key is still good while it streams."""
+
+BREATH_SECONDS: Final = 0.001
+"""How long a rest is at least, for each stream that there is, up to a poll: all look 1,000 times a second at most."""
 
 _FULL: Final = Problem("unavailable", "This server has all the streams that it takes.", headers=(("retry-after", "1"),))
 _FULL_HERE: Final = Problem(
@@ -70,7 +73,7 @@ class Streams:
         """Send the body, and tell how it ended: `sent`, `gone`, `stopped` or `key_ended`."""
         hub, keys = self._hub, [(turn.workspace, *topic) for topic in body.topics]
         with hub.waiting(keys, alone=False) as news, hub.waiting((), alone=False) as bell, watching(turn.receive, bell):
-            pulling = asyncio.ensure_future(_pull(exchange, body, news, self._above.play))
+            pulling = asyncio.ensure_future(self._pull(exchange, body, news))
             over = asyncio.ensure_future(self._over(turn, bell))
             try:
                 await asyncio.wait((pulling, over), return_when=asyncio.FIRST_COMPLETED)
@@ -91,31 +94,38 @@ class Streams:
             if await self._above.authenticate(turn.token) is None:
                 return "key_ended"
 
-
-async def _pull(exchange: Exchange, body: Stream, news: Hint, play: Play) -> str:
-    now = asyncio.get_running_loop().time
-    pieces = body.begin()
-    said_at = now()
-    if body.idle:
-        await exchange.piece(body.idle)
-    told: Any = None
-    with suppress(StopIteration):
-        try:
-            while True:
-                wanted = pieces.send(told)
-                told = None
-                if isinstance(wanted, Call):
-                    told = await play(wanted)
-                elif not isinstance(wanted, Rest):
-                    await exchange.piece(wanted)
-                    said_at = now()
-                    await asyncio.sleep(0)  # others have their turn, and whoever ends this is heard
-                else:
-                    await news.wait(POLL_SECONDS)
-                    if body.idle and now() - said_at >= limits.STREAM_IDLE_SECONDS:
-                        await exchange.piece(body.idle)
+    async def _pull(self, exchange: Exchange, body: Stream, news: Hint) -> str:
+        now = asyncio.get_running_loop().time
+        pieces = body.begin()
+        said_at = now()
+        if body.idle:
+            await exchange.piece(body.idle)
+        told: Any = None
+        with suppress(StopIteration):
+            try:
+                while True:
+                    wanted = pieces.send(told)
+                    told = None
+                    if isinstance(wanted, Call):
+                        told = await asyncio.shield(self._above.play(wanted))  # cut off, it would cost its connection
+                    elif not isinstance(wanted, Rest):
+                        await exchange.piece(wanted)
                         said_at = now()
-        finally:
-            pieces.close()
-    await exchange.piece(b"", last=True)
-    return "sent"
+                        await asyncio.sleep(0)  # others have their turn, and whoever ends this is heard
+                    else:
+                        await self._rest(news)
+                        if body.idle and now() - said_at >= limits.STREAM_IDLE_SECONDS:
+                            await exchange.piece(body.idle)
+                            said_at = now()
+            finally:
+                pieces.close()
+        await exchange.piece(b"", last=True)
+        return "sent"
+
+    async def _rest(self, news: Hint) -> None:
+        """Wait for news, or for the next poll. Where news come all the time, many streams do not look each time."""
+        now = asyncio.get_running_loop().time
+        since = now()
+        await news.wait(POLL_SECONDS)
+        if (left := min(len(self) * BREATH_SECONDS, POLL_SECONDS) - (now() - since)) > 0:
+            await asyncio.sleep(left)
