@@ -201,6 +201,19 @@ async def test_what_was_removed_is_told(house):
     assert (told[0]["gap"]["to"], [line["sequence"] for line in told[1:]]) == (3, [4, 5])
 
 
+async def test_reading_and_exporting_acknowledge_nothing(house):
+    await house.make()
+    for n in range(3):
+        await house.send(f"k{n}")
+    await house.consume()
+    epoch = (await house.read()).json["epoch"]
+    await house.read(epoch=epoch, after=2, wait_seconds=0.01)
+    await house("GET", "/v1/inboxes/a/export")
+    await house("GET", f"/v1/inboxes/a/export?epoch={epoch}&after=1")
+    seen = (await house("GET", "/v1/inboxes/a/consumers/c")).json
+    assert (seen["position"], seen["lag"]) == (0, 3)
+
+
 async def swept(house):
     """Let an hour pass for the sweeps of this workspace."""
     async with house.player.pool.connection() as conn:
