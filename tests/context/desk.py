@@ -7,6 +7,7 @@ import hashlib
 from steadhold import access, context
 from steadhold.context import uploads
 from steadhold.context.model import Kept, Reference, Upload
+from steadhold.kit.ids import new_id
 from steadhold.kit.limits import CONTEXT_CHUNK_BYTES
 
 BIG = bytes(range(256)) * 4096 + b"end"
@@ -25,7 +26,7 @@ def read(conn, workspace, path):
 
 def upload(conn, workspace, body, path="n", expected=None):
     """Bring bytes piece by piece; what is to be written then."""
-    reserved = uploads.begin_upload(conn, workspace, path, expected, len(body))
+    reserved = uploads.begin_upload(conn, workspace, path, expected, len(body), new_id())
     for at in range(0, len(body), CONTEXT_CHUNK_BYTES):
         piece = body[at : at + CONTEXT_CHUNK_BYTES]
         assert uploads.keep(conn, workspace, reserved.upload, at // CONTEXT_CHUNK_BYTES, piece) == Kept(
@@ -40,7 +41,11 @@ def limit(conn, workspace, **most):
 
 
 def counted(conn, workspace, what="bytes"):
-    return access.entitlements(conn, workspace).used[what]
+    """What is counted as used, which is also what is there."""
+    asked = "select sum(amount) from steadhold.meters where workspace = %s and what = %s"
+    ((metered,),) = conn.execute(asked, [workspace, what]).fetchall()
+    assert metered == access.entitlements(conn, workspace).used[what]
+    return metered
 
 
 def chunks(conn, workspace):

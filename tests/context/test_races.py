@@ -24,6 +24,7 @@ from steadhold.context.model import (
 )
 from steadhold.context.writing import New
 from steadhold.context.writing import write as write_under
+from steadhold.kit.ids import new_id
 from steadhold.kit.plan import operation
 
 pytestmark = pytest.mark.races
@@ -154,7 +155,7 @@ def test_the_last_of_a_quota_is_used_once(explore):
         setup=plant,
         actors={
             "one": put("one", b"123456"),
-            "two": lambda scene: uploads.begin_upload.call(scene.workspace, "two", None, 6),
+            "two": lambda scene: uploads.begin_upload.call(scene.workspace, "two", None, 6, new_id()),
         },
         always=check,
     )
@@ -163,7 +164,7 @@ def test_the_last_of_a_quota_is_used_once(explore):
 
 def begun(stage, path="n", *, lapsed=False):
     """An upload whose one piece is there."""
-    upload = stage.play(uploads.begin_upload.call(stage.workspace, path, None, 1)).upload
+    upload = stage.play(uploads.begin_upload.call(stage.workspace, path, None, 1, new_id())).upload
     stage.play(uploads.keep.call(stage.workspace, upload, 0, b"1"))
     if lapsed:
         stage.conn.execute(

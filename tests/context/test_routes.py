@@ -97,8 +97,9 @@ async def test_a_digest_that_cannot_be_read_is_refused(house):
     assert (await house.create("n", content_type="no type")).code == "bad_header"
 
 
-async def test_a_cut_upload_is_not_there(house):
-    got = await house("PUT", "/v1/context/n", if_none_match="*", pieces=PIECES, ends=False)
+@pytest.mark.parametrize("more", [{}, {"content_length": str(len(BIG))}], ids=["of any size", "of a size"])
+async def test_a_cut_upload_is_not_there(house, more):
+    got = await house("PUT", "/v1/context/n", if_none_match="*", pieces=PIECES, ends=False, **more)
     assert got.code == "truncated_body"
     assert (await house("GET", "/v1/context/n")).status == 404
     usage = (await house("GET", "/v1/context:usage")).json

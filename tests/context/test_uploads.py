@@ -15,6 +15,7 @@ from steadhold.context.model import (
     Upload,
     UploadLapsed,
 )
+from steadhold.kit.ids import new_id
 from steadhold.kit.limits import CONTEXT_CHUNK_BYTES, UPLOAD_LEASE_SECONDS
 from steadhold.play.caller import play
 from tests.context.desk import BIG, chunks, counted, limit, put, upload
@@ -90,7 +91,7 @@ def test_a_lapsed_upload_is_swept(committed, workspace, clock):
 
 def test_more_bytes_renew_the_lease(committed, workspace, clock):
     with committed.transaction():
-        coming = uploads.begin_upload(committed, workspace, "n", None, len(BIG))
+        coming = uploads.begin_upload(committed, workspace, "n", None, len(BIG), new_id())
     clock.move(UPLOAD_LEASE_SECONDS - 1)
     with committed.transaction():
         assert uploads.keep(committed, workspace, coming.upload, 0, BIG[:CONTEXT_CHUNK_BYTES]) == Kept(0)
@@ -125,9 +126,9 @@ def test_no_more_than_the_quota(conn, workspace):
 
 def test_what_is_promised_to_uploads_is_not_there_for_others(conn, workspace):
     limit(conn, workspace, bytes_max=10, names_max=2)
-    first = uploads.begin_upload(conn, workspace, "a", None, 8)
+    first = uploads.begin_upload(conn, workspace, "a", None, 8, new_id())
     assert isinstance(first, Reserved)
-    assert uploads.begin_upload(conn, workspace, "b", None, 3) == StorageExhausted("bytes", 8, 10)
+    assert uploads.begin_upload(conn, workspace, "b", None, 3, new_id()) == StorageExhausted("bytes", 8, 10)
     assert put(conn, workspace, "b", b"123") == StorageExhausted("bytes", 8, 10)
     assert uploads.release(conn, workspace, first.upload)
     assert put(conn, workspace, "b", b"123").created
@@ -136,8 +137,8 @@ def test_what_is_promised_to_uploads_is_not_there_for_others(conn, workspace):
 def test_an_upload_counts_off_what_it_replaces(conn, workspace):
     limit(conn, workspace, bytes_max=10)
     put(conn, workspace, "a", b"12345678")
-    assert uploads.begin_upload(conn, workspace, "a", 7, 10) == StorageExhausted("bytes", 8, 10)
-    coming = uploads.begin_upload(conn, workspace, "a", 1, 10)
+    assert uploads.begin_upload(conn, workspace, "a", 7, 10, new_id()) == StorageExhausted("bytes", 8, 10)
+    coming = uploads.begin_upload(conn, workspace, "a", 1, 10, new_id())
     assert coming.credit == 8
     uploads.keep(conn, workspace, coming.upload, 0, b"1234567890")
     whole = Upload(coming.upload, 10, hashlib.sha256(b"1234567890").digest())
@@ -147,7 +148,7 @@ def test_an_upload_counts_off_what_it_replaces(conn, workspace):
 
 def test_an_upload_of_unknown_size_grows_within_the_quota(conn, workspace):
     limit(conn, workspace, bytes_max=10)
-    coming = uploads.begin_upload(conn, workspace, "a", None, 0)
+    coming = uploads.begin_upload(conn, workspace, "a", None, 0, new_id())
     assert uploads.keep(conn, workspace, coming.upload, 0, b"12345678", (1, 8)) == Kept(0)
     assert uploads.keep(conn, workspace, coming.upload, 1, b"123", (1, 11)) == StorageExhausted("bytes", 0, 10)
     assert context.usage(conn, workspace).reserved == 8

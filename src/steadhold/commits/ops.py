@@ -88,7 +88,14 @@ APPLY: Final[Mapping[str, Op]] = {
     "approvals.use": _apply("POST", "/v1/approvals/{id:uuid}/use", "approval", members=_APPROVAL),
     "consumers.acknowledge": _apply("POST", "/v1/inboxes/{inbox}/consumers/{name}/acknowledge", members=_CONSUMER),
     "context.put": Op(
-        replace(_ROUTES["PUT", "/v1/context/{path:path}"], handle=put_item, body="json", body_bytes_max=None), "context"
+        replace(
+            _ROUTES["PUT", "/v1/context/{path:path}"],
+            handle=put_item,
+            headers=("if-match", "if-none-match"),
+            body="json",
+            body_bytes_max=None,
+        ),
+        "context",
     ),
     "effects.plan": _apply("POST", "/v1/effects"),
     "events.append": _apply("POST", "/v1/aggregates/{id}/events", "aggregate", members=_AGGREGATE),

@@ -26,7 +26,7 @@ def put(ask: Request) -> Taking[model.WriteOutcome]:
     path, expected, said = path_of(ask), conditions.put(ask), incoming.declared(ask)
     length = ask.headers.get("content-length", "")
     size = int(length) if length.isdecimal() else None
-    target = incoming.Target(ask.workspace, path, expected, _content_type(ask), ask.fences, size)
+    target = incoming.Target(ask.workspace, path, expected, _content_type(ask), ask.fresh, ask.fences, size)
     render = put_render(path, expected)
     touches = (("context", path),)
 

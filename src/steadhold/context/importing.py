@@ -101,7 +101,8 @@ class Import:
         match = entry.records.get(OURS + "if_match")
         kind = entry.records.get(OURS + "content_type", OCTETS)
         expected = None if match is None else int(match)
-        return Target(self.ask.workspace, path, expected, kind, size=entry.size)
+        fresh = f"{self.ask.fresh}.{len(self.files)}"
+        return Target(self.ask.workspace, path, expected, kind, fresh, size=entry.size)
 
     def _written(self, target: Target, records: Any) -> Asking:
         self.target = target

@@ -23,12 +23,13 @@ Read: TypeAlias = Callable[[int], Generator[Pull, Any, bytes]]
 
 @dataclass(slots=True)
 class Target:
-    """Where bytes are to go. `size` is how many there will be, None where nobody said."""
+    """Where bytes are to go: `size` of them, None where nobody said. `fresh` would be the id of their upload."""
 
     workspace: str
     path: str
     expected: int | None
     content_type: str
+    fresh: str
     fences_held: tuple[FenceRef, ...] = ()
     size: int | None = None
     upload: str | None = field(default=None, init=False)
@@ -67,21 +68,21 @@ def _upload(
     target: Target, read: Read, few: list[bytes], hashes: Mapping[str, Any]
 ) -> Generator[Pull | Call[Any], Any, Call[WriteOutcome] | Refusal]:
     size = sum(map(len, few)) if target.size is None else target.size
-    room = yield uploads.begin_upload.call(target.workspace, target.path, target.expected, size)
+    target.upload = target.fresh
+    room = yield uploads.begin_upload.call(target.workspace, target.path, target.expected, size, target.fresh)
     if isinstance(room, Refusal):
         return room
-    target.upload = room.upload
     whole, length, chunk = hashlib.sha256(), 0, 0
     few.reverse()
     while piece := few.pop() if few else (yield from _seen(read, hashes)):
         whole.update(piece)
         length += len(piece)
         grown = None if length <= size else (int(target.expected is None), max(length - room.credit, 0))
-        kept = yield uploads.keep.call(target.workspace, room.upload, chunk, piece, grown)
+        kept = yield uploads.keep.call(target.workspace, target.fresh, chunk, piece, grown)
         if isinstance(kept, Refusal):
             return kept
         chunk += 1
-    made = Upload(room.upload, length, whole.digest())
+    made = Upload(target.fresh, length, whole.digest())
     return plans.put_upload.call(
         target.workspace, target.path, made, target.expected, target.content_type, target.fences_held
     )

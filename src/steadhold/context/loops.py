@@ -12,6 +12,11 @@ KEPT_SECONDS: Final = 30 * 86_400.0
 """How long a tombstone is kept, unless the server is set otherwise (contracts: retention)."""
 
 
+def sweep(workspace: str, limit: int) -> Call[int]:
+    """Give up uploads whose lease is over."""
+    return uploads.sweep.call(workspace, limit)
+
+
 def duties(kept_seconds: float) -> tuple[Duty, ...]:
     """What runs in the background where tombstones are kept this long."""
 
@@ -20,7 +25,7 @@ def duties(kept_seconds: float) -> tuple[Duty, ...]:
 
     return (
         Duty("context.tombstones", bury, limit=200, every_seconds=60.0),
-        Duty("context.uploads", uploads.sweep.call, limit=20, every_seconds=1.0),
+        Duty("context.uploads", sweep, limit=20, every_seconds=1.0),
     )
 
 

@@ -8,11 +8,11 @@ select e.names_max, e.bytes_max,
   (select coalesce(sum(m.amount), 0) from steadhold.meters m
    where m.workspace = :workspace::text and m.what = 'names')
   + (select coalesce(sum(u.names), 0) from steadhold.context_uploads u
-     where u.workspace = :workspace::text and u.upload is distinct from :upload::uuid) as names,
+     where u.workspace = :workspace::text and u.upload <> :upload::text) as names,
   (select coalesce(sum(m.amount), 0) from steadhold.meters m
    where m.workspace = :workspace::text and m.what = 'bytes')
   + (select coalesce(sum(u.bytes), 0) from steadhold.context_uploads u
-     where u.workspace = :workspace::text and u.upload is distinct from :upload::uuid) as bytes
+     where u.workspace = :workspace::text and u.upload <> :upload::text) as bytes
 from steadhold.entitlements e where e.workspace = :workspace::text
 
 -- part: whole
@@ -23,10 +23,10 @@ where b.workspace = :workspace::text and b.digest = r.digest and b.chunk >= 0 an
 -- rank: names by upload
 -- Hold an upload that has its lease: a sweep passes it over, and one that came first leaves nothing here.
 with i as (
-  select * from unnest(:upload::uuid[]) with ordinality as i(upload, n)
+  select * from unnest(:upload::text[]) with ordinality as i(upload, n)
 ), held as materialized (
   select u.upload from steadhold.context_uploads u
-  where u.workspace = :workspace::text and u.upload = any(:upload::uuid[]) order by u.upload for update
+  where u.workspace = :workspace::text and u.upload = any(:upload::text[]) order by u.upload for update
 )
 select i.n from i join held using (upload)
 
@@ -51,8 +51,9 @@ with i as materialized (
   ) f
 ), made as (
   insert into steadhold.context_files
-    (workspace, path, revision, present, bytes, digest, content_type, changed_at)
-  select :workspace::text, i.path, greatest(s.revision_floor, s.base), false, 0, '', '', '-infinity'
+    (workspace, path, file, revision, present, bytes, digest, content_type, changed_at)
+  select :workspace::text, i.path, steadhold.file_of(i.path, greatest(s.revision_floor, s.base) + 1),
+    greatest(s.revision_floor, s.base), false, 0, '', '', '-infinity'
   from i cross join ({settings}) s
   where i.make and i.path <> all(array(select held.path from held))
   order by i.path
@@ -94,31 +95,27 @@ with used as ({used}
     when :bytes::bigint > 0 and used.bytes + :bytes::bigint > used.bytes_max then 'bytes' end as full_of, used.*
   from (select 1) one left join used on true
 ), made as (
-  insert into steadhold.context_uploads (workspace, names, bytes, until)
-  select :workspace::text, :names::bigint, :bytes::bigint, steadhold.clock() + make_interval(secs => :seconds::float8)
-  from judged where full_of is null and :upload::uuid is null
-  returning upload
-), grown as (
-  update steadhold.context_uploads u
-  set names = :names::bigint, bytes = :bytes::bigint, until = steadhold.clock() + make_interval(secs => :seconds::float8)
-  from judged where u.workspace = :workspace::text and u.upload = :upload::uuid and judged.full_of is null
-  returning u.upload
+  insert into steadhold.context_uploads (workspace, upload, names, bytes, until)
+  select :workspace::text, :upload::text, :names::bigint, :bytes::bigint,
+    steadhold.clock() + make_interval(secs => :seconds::float8)
+  from judged where full_of is null
+  on conflict (workspace, upload) do update
+    set names = excluded.names, bytes = excluded.bytes, until = excluded.until
 )
-select coalesce(made.upload, grown.upload)::text, judged.full_of,
-  case judged.full_of when 'names' then judged.names else judged.bytes end::bigint,
+select judged.full_of, case judged.full_of when 'names' then judged.names else judged.bytes end::bigint,
   case judged.full_of when 'names' then judged.names_max else judged.bytes_max end
-from judged left join made on true left join grown on true
+from judged
 
 -- name: renew
 -- rank: names by upload
 -- More bytes have come, so the lease runs anew.
 with held as materialized (
   select u.upload from steadhold.context_uploads u
-  where u.workspace = :workspace::text and u.upload = any(:upload::uuid[]) order by u.upload for no key update
+  where u.workspace = :workspace::text and u.upload = any(:upload::text[]) order by u.upload for no key update
 )
 update steadhold.context_uploads u set until = steadhold.clock() + make_interval(secs => :seconds::float8)
-from unnest(:upload::uuid[]) with ordinality as i(upload, n) join held using (upload)
-where u.workspace = :workspace::text and u.upload = any(:upload::uuid[]) and u.upload = i.upload
+from unnest(:upload::text[]) with ordinality as i(upload, n) join held using (upload)
+where u.workspace = :workspace::text and u.upload = any(:upload::text[]) and u.upload = i.upload
 returning i.n
 
 -- name: write
@@ -171,7 +168,8 @@ with settings as ({settings}
   select f.* from steadhold.context_files f where f.workspace = :workspace::text and f.path = :target::text
 ), left_behind as (
   update steadhold.context_files f
-  set file = default, revision = greatest(f.revision, settings.base) + 1, present = false, bytes = 0,
+  set file = steadhold.file_of(f.path, greatest(f.revision, settings.base) + 1),
+      revision = greatest(f.revision, settings.base) + 1, present = false, bytes = 0,
       digest = '', content_type = '', changed_at = steadhold.clock()
   from settings where f.workspace = :workspace::text and f.path = :source::text
   returning f.path, f.file, f.revision, f.changed_at
@@ -209,14 +207,14 @@ where f.workspace = :workspace::text and f.path = any(:path::text[]) and f.path 
 -- name: free
 -- rank: names by upload
 -- What was promised to an upload is free again, or has been used.
-delete from steadhold.context_uploads u using unnest(:upload::uuid[]) with ordinality as i(upload, n)
-where u.workspace = :workspace::text and u.upload = any(:upload::uuid[]) and u.upload = i.upload
+delete from steadhold.context_uploads u using unnest(:upload::text[]) with ordinality as i(upload, n)
+where u.workspace = :workspace::text and u.upload = any(:upload::text[]) and u.upload = i.upload
 returning i.n
 
 -- name: lapsed
 -- rank: names
 -- Uploads whose lease is over, locked; one that more bytes come of at this moment is passed over.
-select u.upload::text from steadhold.context_uploads u
+select u.upload from steadhold.context_uploads u
 where u.workspace = :workspace::text and u.until < (select steadhold.clock())
 order by u.until limit :limit::bigint for update skip locked
 

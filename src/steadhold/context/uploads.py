@@ -10,16 +10,18 @@ from steadhold.kit.plan import Plan, Refusal, each, maybe, operation, rows, sing
 
 
 @operation
-def begin_upload(workspace: str, path: Path, expected: int | None, size: int) -> Plan[Reserved | StorageExhausted]:
-    """Promise an upload of `size` bytes its part of the quota for the length of its lease.
+def begin_upload(
+    workspace: str, path: Path, expected: int | None, size: int, upload: str
+) -> Plan[Reserved | StorageExhausted]:
+    """Promise a new upload, of `size` bytes, its part of the quota for the length of its lease.
 
     What it replaces is counted off: it takes effect only where that is still there.
     """
     now = yield from maybe(SQL.look, lambda *row: row, workspace=workspace, path=path, whole=0)
     credit = int(now[3]) if now is not None and now[1] and now[0] == expected else 0
     yield from rows(SQL.hold_quota, workspace=workspace)
-    room = yield from reserve(workspace, names=int(expected is None), bytes=max(size - credit, 0))
-    return room if isinstance(room, StorageExhausted) else Reserved(room, credit)
+    full = yield from reserve(workspace, upload, names=int(expected is None), bytes=max(size - credit, 0))
+    return full or Reserved(upload, credit)
 
 
 @operation
@@ -36,9 +38,8 @@ def keep(
         yield from rows(SQL.renew, workspace=workspace, upload=upload, seconds=float(UPLOAD_LEASE_SECONDS))
     else:
         yield from rows(SQL.hold_quota, workspace=workspace)
-        room = yield from reserve(workspace, names=grown[0], bytes=grown[1], upload=upload)
-        if isinstance(room, StorageExhausted):
-            return room
+        if full := (yield from reserve(workspace, upload, names=grown[0], bytes=grown[1])):
+            return full
     yield from blobs.keep(workspace, upload, chunk, piece)
     return Kept(chunk)
 

@@ -82,10 +82,10 @@ def write(
         if refused := lost(expected, held.revision, present=held.present):
             return refused
         names, size = int(new.bytes is not None) - int(held.present), (new.bytes or 0) - held.bytes
-        room = upload or ((yield from _room(workspace, names, size)) if held.limited else None)
-        if isinstance(room, StorageExhausted):
+        room = upload or (f"put:{path}" if held.limited and (names > 0 or size > 0) else None)
+        if room != upload and (full := (yield from _room(workspace, room or "", names, size))):
             yield from let_go(workspace, {path: held})
-            return room
+            return full
         came = yield from rows(SQL.write, **_item(workspace, path, held, new))
         if room is not None and (came or upload is None):
             yield from rows(SQL.free, workspace=workspace, upload=room)
@@ -96,11 +96,9 @@ def write(
         # else a rival in this very transaction was first: see what the path holds now
 
 
-def _room(workspace: str, names: int, bytes: int) -> Plan[str | StorageExhausted | None]:
-    if names <= 0 and bytes <= 0:
-        return None
+def _room(workspace: str, upload: str, names: int, bytes: int) -> Plan[StorageExhausted | None]:
     yield from rows(SQL.hold_quota, workspace=workspace)
-    return (yield from reserve(workspace, names=names, bytes=bytes))
+    return (yield from reserve(workspace, upload, names=names, bytes=bytes))
 
 
 def _item(workspace: str, path: str, held: Held, new: New) -> dict[str, Any]:
@@ -122,9 +120,9 @@ def settle(workspace: str, won: Won) -> Plan[Written]:
     return won.written
 
 
-def reserve(workspace: str, *, names: int, bytes: int, upload: str | None = None) -> Plan[str | StorageExhausted]:
-    """Promise so much of the quota, which is held, to an upload (None: a new one); answers which it is."""
-    made, full_of, used, most = yield from one(
+def reserve(workspace: str, upload: str, *, names: int, bytes: int) -> Plan[StorageExhausted | None]:
+    """Promise so much of the quota, which is held, to an upload, in place of what was promised to it before."""
+    full_of, used, most = yield from one(
         SQL.reserve,
         lambda *row: row,
         workspace=workspace,
@@ -133,7 +131,7 @@ def reserve(workspace: str, *, names: int, bytes: int, upload: str | None = None
         bytes=bytes,
         seconds=float(UPLOAD_LEASE_SECONDS),
     )
-    return StorageExhausted(full_of, used, most) if full_of else made
+    return StorageExhausted(full_of, used, most) if full_of else None
 
 
 def let_go(workspace: str, held: Mapping[str, Held]) -> Plan[None]:

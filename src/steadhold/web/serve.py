@@ -185,7 +185,7 @@ class Doors:
         if query:
             heads.refuse_unknown(route, query)
         guards = heads.guards(route, head, fenced=self.above.require is not None and guardable(route))
-        fresh = new_id() if route.method == "POST" else ""
+        fresh = new_id() if route.method == "POST" or route.body == "stream" else ""
         return Request(
             who, workspace, params, query, head.fields, body, guards.operation, guards.fences, guards.if_match,
             guards.if_none_match, fresh, exchange.method, exchange.raw_path.decode("latin-1"),

@@ -10,7 +10,7 @@ grant update (chunk) on steadhold.blobs to steadhold_app;
 create table steadhold.context_files (
   workspace text collate "C" not null,
   path text collate "C" not null,
-  file uuid not null default gen_random_uuid(),
+  file uuid not null,
   revision bigint not null check (revision >= 0),
   floor bigint not null default 0,
   present boolean not null,  -- false: a tombstone, which keeps the revision
@@ -52,7 +52,7 @@ create index context_pins_by_owner on steadhold.context_pins (workspace, owner);
 -- What is promised to uploads under way, so that together with what is there it is never more than may be.
 create table steadhold.context_uploads (
   workspace text collate "C" not null,
-  upload uuid not null default gen_random_uuid(),
+  upload text collate "C" not null,
   names bigint not null,
   bytes bigint not null,
   until timestamptz not null,
@@ -67,6 +67,14 @@ grant select, insert, delete, update (file, revision, floor, present, bytes, dig
 grant select, insert, delete on steadhold.context_revisions, steadhold.context_pins to steadhold_app;
 grant update (path) on steadhold.context_revisions, steadhold.context_pins to steadhold_app;  -- locking a row asks it
 grant select, insert, delete, update (names, bytes, until) on steadhold.context_uploads to steadhold_app;
+
+-- The id of a file is made of where it began: no path has had a number twice.
+create function steadhold.file_of(path text, revision bigint) returns uuid
+  language sql immutable parallel safe
+  set search_path = pg_catalog, pg_temp
+  as $$ select encode(substring(sha256(convert_to(path || '@' || revision, 'UTF8')) for 16), 'hex')::uuid $$;
+revoke all on function steadhold.file_of(text, bigint) from public;
+grant execute on function steadhold.file_of(text, bigint) to steadhold_app;
 
 create function steadhold.due_context() returns table (workspace text, duty text)
   language sql stable security definer
