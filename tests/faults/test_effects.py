@@ -41,10 +41,10 @@ async def test_the_replacement_does_not_call_again(yard, child, clock, log, mome
     await lapse(yard, clock)
     second = child()
     if moment == "effect_kept":
-        await second.probe.seen("job.settled", job_id=id, fence=2, state="completed")
+        await second.probe.seen("job.settled", job_id=id, fence=2)
         assert ((await stands(yard, id)).execution, called(log)) == ("succeeded", calls)
         return
-    await second.probe.seen("job.settled", job_id=id, fence=2, state="failed")
+    await second.probe.seen("job.settled", job_id=id, fence=2)
     found = await stands(yard, id)
     assert (found.execution, found.reconciliation, found.initiations) == ("unknown", "needed", 1)
     assert called(log) == calls

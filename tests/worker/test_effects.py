@@ -259,7 +259,9 @@ async def test_nothing_is_begun_once_somebody_asked_to_cancel(yard):
         raise CancelRequested
 
     id = await yard.submit()
-    await until(yard, worker, id, "cancelled")
+    async with yard.working(worker) as probe:
+        await probe.seen("job.settled", job_id=id)
+    assert (await yard.look(id)).state == "cancelled"
     assert (called, (await effect_of(yard, id)).execution) == ([], "planned")
 
 
@@ -315,7 +317,8 @@ async def test_the_outcome_of_what_is_not_ours_any_more_is_told_all_the_same(yar
             told.set()
 
     id = await yard.submit()
-    await until(yard, worker, id)
+    async with yard.working(worker) as probe:
+        await probe.seen("job.settled", job_id=id, fence=2)
     found = await effect_of(yard, id)
     assert await steps(yard, found.id) == ["planned", "initiated", "succeeded"]
     assert (found.venue_ref, found.reconciliation, await yard.result(id)) == ("pi_2", "not_needed", b"null")
