@@ -6,11 +6,14 @@ import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from msgspec import Meta
 
 from steadhold.events.globs import matches, may_begin
 from steadhold.events.model import Event
-from steadhold.kit.limits import PUBLICATION_ATTEMPTS_MAX, PUBLICATION_BACKOFF_SECONDS_MAX
+from steadhold.kit.ids import ID_PATTERN, NO_NUL, whole
+from steadhold.kit.limits import ID_CHARS_MAX, PUBLICATION_ATTEMPTS_MAX, PUBLICATION_BACKOFF_SECONDS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, Refusal
 
@@ -30,13 +33,17 @@ PUBLICATION_MOVES: Final = {
 """What becomes of a publication; what has ended begins again by a replay alone."""
 
 
+Glob: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX, pattern=NO_NUL)]
+Where: TypeAlias = Annotated[str, Meta(pattern=whole(f"(inbox|sink):{ID_PATTERN}"))]
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
     """Which events go where. `types` and `aggregates` are globs; `target` is `inbox:<name>` or `sink:<name>`."""
 
-    types: tuple[str, ...]
-    target: str
-    aggregates: tuple[str, ...] = ()
+    types: tuple[Glob, ...]
+    target: Where
+    aggregates: tuple[Glob, ...] = ()
     ordered: bool = True
 
 

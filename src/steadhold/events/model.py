@@ -7,18 +7,23 @@ import re
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-from steadhold.kit.limits import ID_CHARS_MAX
+from steadhold.kit.ids import id_fault
+from steadhold.kit.limits import EVENT_DATA_BYTES_MAX, ID_CHARS_MAX
 from steadhold.kit.plan import Refusal
+from steadhold.kit.rules import Rule
 
 KEPT_SECONDS: Final = 3 * 86_400
 """How long an event is kept, unless the server is set otherwise (contracts: retention)."""
 
 OURS: Final = ("job:", "approval:", "effect:", "schedule:", "inbox:", "webhook:", "lock:", "subscription:")
 """Aggregates whose ids begin so take events from their own room alone."""
+
+REFERENCE_CHARS_MAX: Final = 1_000
+"""Of a `data_ref`, at every door and in the library."""
 
 _REVISION: Final = re.compile(r"[1-9][0-9]{0,14}")
 _IDS: Final = uuid.UUID("0d1a7c9e-52c4-5a36-9f0e-6a6b3f8f5e11")
@@ -200,6 +205,24 @@ def place_of(name: str) -> tuple[str, int] | None:
     """Read the aggregate and the revision out of an event's id; None where it was named otherwise."""
     aggregate_id, _, revision = name.rpartition("@")
     return (aggregate_id, int(revision)) if aggregate_id and _REVISION.fullmatch(revision) else None
+
+
+def happened_fault(told: Happened) -> str | None:
+    """Why an event cannot be so, as a sentence; None where it can. The doors refuse the same."""
+    named = (("type", told.type), ("event_id", told.event_id), ("correlation_id", told.correlation_id),
+             ("causation_id", told.causation_id))  # fmt: skip
+    if wrong := next((f"{name}: {why}" for name, id in named if id is not None and (why := id_fault(id))), None):
+        return wrong
+    if told.event_id is not None and place_of(told.event_id):
+        return "An event_id does not end in @ and a number: so events are named by their revision."
+    if told.data is not None and (len(told.data) > EVENT_DATA_BYTES_MAX or told.data_ref is not None):
+        return f"An event has at most {EVENT_DATA_BYTES_MAX} bytes of data, or a data_ref."
+    if told.data_ref is not None and not (1 <= len(told.data_ref) <= REFERENCE_CHARS_MAX and "\0" not in told.data_ref):
+        return f"A data_ref has 1 to {REFERENCE_CHARS_MAX} characters, and no NUL."
+    return None if 1 <= told.schema_version < 2**31 else "A schema_version is 1 or more."
+
+
+Told: TypeAlias = Annotated[Happened, Rule(happened_fault)]
 
 
 def event(

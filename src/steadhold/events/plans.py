@@ -15,6 +15,7 @@ from steadhold.events.model import (
     Happened,
     ReferenceUnknown,
     ReservedId,
+    Told,
     TransitionConflict,
     TransitionNotPermitted,
     TypeWritten,
@@ -27,6 +28,7 @@ from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import EVENT_DATA_BYTES_MAX, EVENTS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows
+from steadhold.kit.rules import Id
 from steadhold.kit.sql import Item, load
 
 SQL = load(__file__)
@@ -76,16 +78,16 @@ def _stored_name(aggregate_id: str, revision: int, chosen: str | None) -> str | 
 @operation
 def append(
     workspace: str,
-    aggregate_id: str,
+    aggregate_id: Id,
     expected: int | None,
-    happened: Sequence[Happened],
+    happened: Sequence[Told],
     *,
     fence: FenceRef | None = None,
     fences_held: Sequence[FenceRef] = (),
-    from_state: str | None = None,
-    state: str | None = None,
-    aggregate_type: str | None = None,
-    owner: str | None = None,
+    from_state: Id | None = None,
+    state: Id | None = None,
+    aggregate_type: Id | None = None,
+    owner: Id | None = None,
 ) -> Plan[AppendOutcome]:
     """Move an aggregate from revision `expected` by one for each event, in your transaction.
 
@@ -95,6 +97,8 @@ def append(
     """
     if not 1 <= len(happened) <= EVENTS_MAX:
         raise ValueError(f"an append has 1 to {EVENTS_MAX} events, not {len(happened)}")
+    if owner is not None and owner != f"lock:{aggregate_id}" and not owner.startswith("job:"):
+        raise ValueError(f"the owner of {aggregate_id} is lock:{aggregate_id}, or a job: job:<its id>")
     if is_ours(aggregate_id):
         return ReservedId(aggregate_id)
     found = yield from aggregate.plan(workspace, aggregate_id)
@@ -189,11 +193,11 @@ def _conflict(found: Aggregate | Missing, expected: int | None) -> RevisionConfl
 @operation
 def transition(
     workspace: str,
-    aggregate_id: str,
-    from_state: str,
-    state: str,
+    aggregate_id: Id,
+    from_state: Id,
+    state: Id,
     expected: int,
-    happened: Sequence[Happened],
+    happened: Sequence[Told],
     *,
     fence: FenceRef | None = None,
     fences_held: Sequence[FenceRef] = (),
@@ -226,9 +230,9 @@ def require(workspace: str, aggregate_id: str, revision: int) -> Plan[RevisionCo
 @operation
 def put_type(
     workspace: str,
-    aggregate_type: str,
-    states: Sequence[str],
-    edges: Sequence[tuple[str, str]],
+    aggregate_type: Id,
+    states: Sequence[Id],
+    edges: Sequence[tuple[Id, Id]],
     expected: int | None,
     fences_held: Sequence[FenceRef] = (),
 ) -> Plan[TypeWritten | RevisionConflict | StaleFence]:

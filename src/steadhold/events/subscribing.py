@@ -36,6 +36,7 @@ from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import SUBSCRIPTIONS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
+from steadhold.kit.rules import Id
 from steadhold.kit.sql import Row
 
 PATIENCE_MS: Final = 100
@@ -65,7 +66,7 @@ def hold_taker(workspace: str, by: str) -> Plan[None]:
 @single_operation
 def subscribe(
     workspace: str,
-    id: str,
+    id: Id,
     spec: Spec,
     expected: int | None,
     fences_held: Sequence[FenceRef] = (),

@@ -9,13 +9,14 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from steadhold.events.flow import State
+from steadhold.events.model import REFERENCE_CHARS_MAX
 from steadhold.kit import limits
 from steadhold.kit.ids import ID_PATTERN, NO_NUL, UUID_PATTERN, whole
 from steadhold.web.reply import Instant
 
 Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN))]
 Uuid: TypeAlias = Annotated[str, Meta(pattern=whole(UUID_PATTERN))]
-Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=1_000, pattern=NO_NUL)]
+Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=REFERENCE_CHARS_MAX, pattern=NO_NUL)]
 Glob: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX, pattern=NO_NUL)]
 
 
