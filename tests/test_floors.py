@@ -17,7 +17,7 @@ BREACHES = {
     "inside a room: entrances, then plans, then model": {"state/model.py": "import steadhold.state.plans"},
     "plans, models and kit touch no outside": {"state/plans.py": "import time"},
     "the SDK is installed without the server": {"sdk/breach.py": "import steadhold.db.pool"},
-    "the server cannot open an envelope: only the SDK seals and opens": {
+    "the server cannot open an envelope: only clients seal and open": {
         "envelopes/seal.py": "",
         "server/breach.py": "import steadhold.envelopes.seal",
     },

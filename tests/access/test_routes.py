@@ -272,7 +272,17 @@ async def test_the_record_tells_who_did_what(house, boss):
     assert [*first.json["items"], *rest.json["items"]] == (await boss("GET", "/v1/audit")).json["items"]
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+async def test_a_key_is_told_who_it_is(house):
+    client = await house.client(kind="service", scopes=("state:read:a",))
+    told = (await client("GET", "/v1/whoami")).json
+    assert (told["kind"], told["scopes"]) == ("service", ["state:read:a"])
+    assert told["workspace"] == (await (await house.client())("GET", "/v1/whoami")).json["workspace"]
+
+
+SCOPED = [route for route in ROUTES if route.scope]
+
+
+@pytest.mark.parametrize("route", SCOPED, ids=lambda route: f"{route.method} {route.path}")
 async def test_without_its_scope_a_door_is_closed_whatever_is_there(house, route):
     """Scope is tested before anything is read: the answer is the same for what is there and what is not."""
     room, verb = route.scope.split(":")
