@@ -86,6 +86,21 @@ def test_results_are_those_of_the_verbs(client):
     assert client.jobs.result(job.job_id).raw == b"1e400"
 
 
+def test_files(client):
+    """A file is written with the rest, and what it is written beside is required."""
+    report = client.context.write("report", b"\0\xff", if_revision=None)
+    with client.commit() as commit:
+        commit.require.context.get("report", if_revision=report.revision)
+        commit.require.context.get("halt", absent=True)
+        made = commit.apply.context.write("a b/note", "ü", if_revision=None)
+        changed = commit.apply.context.write("report", b"\xff", if_revision=report.revision)
+    assert (made.result.path, made.result.revision, changed.result.revision) == ("a b/note", 1, 2)
+    assert (client.context.read("a b/note").text, client.context.read("report").body) == ("ü", b"\xff")
+    assert client.context.read("a b/note").reference == made.result.reference
+    with pytest.raises(TypeError, match="Say what is required of the path"), client.commit() as commit:
+        commit.require.context.get("report")
+
+
 def test_locks_and_approvals(client):
     """A lock that is required and released, an artifact that is verified and used."""
     fence = client.play(acquired("deploy"))

@@ -51,7 +51,7 @@ class Conditions:
 
     def __init__(self, note: Callable[[bytes], None]) -> None:
         self._note = note
-        self.state, self.jobs = _OfState(note), _OfJobs(note)
+        self.state, self.context, self.jobs = _OfState(note), _OfContext(note), _OfJobs(note)
         self.locks, self.approvals = _OfLocks(note), _OfApprovals(note)
         self.aggregates, self.inboxes = _OfAggregates(note), _OfInboxes(note)
 
@@ -78,6 +78,14 @@ class _OfState(_Noted):
         if absent == (if_revision is not None):
             raise TypeError("Say what is required of the name: if_revision=N, or absent=True.")
         self._require("state.get", name=name, if_match=if_revision, if_none_match="*" if absent else None)
+
+
+class _OfContext(_Noted):
+    def get(self, path: str, *, if_revision: int | None = None, absent: bool = False) -> None:
+        """A file is at a revision; or there is none at the path, where `absent`."""
+        if absent == (if_revision is not None):
+            raise TypeError("Say what is required of the path: if_revision=N, or absent=True.")
+        self._require("context.get", path=path, if_match=if_revision, if_none_match="*" if absent else None)
 
 
 class _OfAggregates(_Noted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -20,6 +21,7 @@ from steadhold.sdk.words import at, change, read
 OPS: Final = {
     "state.put": ("PUT", r"/v1/state/(?P<name>.+)"),
     "state.delete": ("DELETE", r"/v1/state/(?P<name>.+)"),
+    "context.put": ("PUT", r"/v1/context/(?P<path>.+)"),
     "jobs.submit": ("POST", r"/v1/jobs"),
     "jobs.checkpoint": ("PUT", r"/v1/jobs/(?P<job_id>[^/]+)/checkpoints/(?P<stage>[^/]+)"),
     "jobs.settle": ("POST", r"/v1/jobs/(?P<job_id>[^/]+)/settle"),
@@ -128,6 +130,9 @@ def _item(send: Send) -> bytes:
         said["if_match"] = tag.revision
     if "if-none-match" in send.headers:
         said["if_none_match"] = send.headers["if-none-match"]
+    if op == "context.put":
+        inline = base64.b64encode(send.body or b"").decode()
+        return msgspec.json.encode({**said, "base64": inline, "content_type": send.headers["content-type"]})
     body = send.body or b"{}"
     if op in CONTENT:
         return msgspec.json.encode({**said, CONTENT[op]: msgspec.Raw(body)})

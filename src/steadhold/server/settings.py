@@ -20,7 +20,7 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     receipts_seconds: Annotated[Days, Meta(description="Receipts of operations.")] = 7 * DAY
     events_seconds: Annotated[Days, Meta(description="Event rows, from their publication or change on.")] = 3 * DAY
-    tombstones_seconds: Annotated[Days, Meta(description="Tombstones of state.")] = 30 * DAY
+    tombstones_seconds: Annotated[Days, Meta(description="Tombstones of state and context.")] = 30 * DAY
     jobs_seconds: Annotated[Days, Meta(description="Finished jobs with their checkpoints.")] = 30 * DAY
     schedule_runs_seconds: Annotated[Days, Meta(description="Runs of schedules.")] = 90 * DAY
     deliveries_seconds: Annotated[Days, Meta(description="Deliveries of webhooks, with attempts and bodies.")] = (
