@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-
 import msgspec
 
-from steadhold import access
-from steadhold.access.authenticate import Keyring, permits
-from steadhold.access.model import HOUSE
 from steadhold.effects.routes import ROUTES
 from steadhold.kit.ids import new_id
-from steadhold.server.receipts import receipted
-from steadhold.server.trouble import trouble
 from steadhold.web.flights import Flights
 from steadhold.web.hub import Hub
-from steadhold.web.serve import Above, Doors
-from tests.access.people import a_token
+from steadhold.web.serve import Doors
+from tests.approvals.house import House as Approvals
 from tests.effects.people import DIGEST
-from tests.web.toy import Client
 
 MEANT = {"kind": "charge", "target": "venue", "request_digest": DIGEST, "amount": "12.50", "currency": "EUR"}
 
@@ -60,27 +52,12 @@ class Somebody:
         return await self("POST", f"/v1/journals/{journal}/entries", said)
 
 
-class House:
+class House(Approvals):
     """The doors, and a key for whoever comes."""
 
     def __init__(self, player, workspace):
-        self.player, self.workspace = player, workspace
-        keyring = Keyring(player)
-        above = Above(
-            play=player.play,
-            authenticate=keyring.principal,
-            permits=permits,
-            receipted=functools.partial(receipted, kept_seconds=3_600),
-            trouble=trouble,
-            rate=keyring.rate,
-            known=keyring.known,
-            forget=keyring.forget,
-            house=HOUSE,
-        )
-        self.doors = Doors(ROUTES, above, hub=Hub(), flights=Flights())
+        super().__init__(player, workspace)
+        self.doors = Doors(ROUTES, self.doors.above, hub=Hub(), flights=Flights())
 
     async def enter(self, subject="worker", scopes=("effects:*",)):
-        token = a_token()
-        wanted = {"env": "live", "subject": subject, "kind": "service", "scopes": scopes}
-        await self.player.play(access.import_key.call(self.workspace, token.key_id, token.hash, **wanted))
-        return Somebody(Client(self.doors, token.text))
+        return Somebody((await super().enter(subject, "service", scopes)).client)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from steadhold import AsyncClient, Problem
 from steadhold.effects.model import Intent
 from steadhold.effects.outcomes import AlreadyInitiated, EffectConflict, MoveNotPermitted
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
-from steadhold.sdk.effects_shapes import Effect
 from steadhold.worker.effects_door import Begun, Planned, Report, Said, Standing, Start
 
 T = TypeVar("T")
@@ -112,5 +111,5 @@ def _off_graph(id: str, problem: Problem) -> MoveNotPermitted:
     return MoveNotPermitted(id, str(extras.get("from", "")), str(extras.get("to", "")))
 
 
-def _standing(found: Effect) -> Standing:
+def _standing(found: Any) -> Standing:
     return Standing(found.revision, found.execution, found.no_effect, found.venue_ref, found.evidence_ref)
