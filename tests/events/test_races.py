@@ -47,7 +47,7 @@ def test_a_wait_that_is_over_is_taken_once(explore):
     def waiting(stage):
         open_head(stage)
         stage.play(wait.call(stage.workspace, [Waiting(JOB, "s", SUBJECT, None)]))
-        stage.play(move.call(stage.workspace, [Head(SUBJECT, 2, "half", open=True)]))
+        stage.play(move.call(stage.workspace, [Head(SUBJECT, 2, "done", open=False)]))
 
     def once(scene):
         (one,), (two,) = scene.outcomes["one"], scene.outcomes["two"]
