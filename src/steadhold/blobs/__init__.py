@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steadhold.blobs.model import NoBytes, digest_of
-from steadhold.blobs.plans import adopt, drop, keep, part, pin, prune, put, read, unpin, unpin_each
+from steadhold.blobs.plans import adopt, drop, keep, part, pin, prune, put, put_known, read, unpin, unpin_each
 
 __all__ = [
     "NoBytes",
@@ -15,6 +15,7 @@ __all__ = [
     "pin",
     "prune",
     "put",
+    "put_known",
     "read",
     "unpin",
     "unpin_each",

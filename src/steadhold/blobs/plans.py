@@ -23,7 +23,13 @@ SQL = load(__file__)
 def put(workspace: str, owner: str, bodies: Sequence[bytes]) -> Plan[list[bytes]]:
     """Store bytes and pin them for an owner; answers their SHA-256 digests, in order."""
     digests = [digest_of(body) for body in bodies]
-    left = dict(zip(digests, bodies, strict=True))
+    yield from put_known(workspace, owner, dict(zip(digests, bodies, strict=True)))
+    return digests
+
+
+def put_known(workspace: str, owner: str, bodies: Mapping[bytes, bytes]) -> Plan[None]:
+    """Store bytes whose SHA-256 is known, by it, and pin them for an owner."""
+    left = dict(bodies)
     while left:
         firsts = [{"workspace": workspace, "digest": d, "bytes": b[:CONTEXT_CHUNK_BYTES]} for d, b in left.items()]
         made = yield from each(SQL.store, firsts)
@@ -32,7 +38,6 @@ def put(workspace: str, owner: str, bodies: Sequence[bytes]) -> Plan[list[bytes]
         hands = yield from each(SQL.pin, [{"workspace": workspace, "digest": d, "owner": owner} for d in left])
         # what was pruned between the two statements has no hand: store it again
         left = {d: left[d] for d, hand in zip(list(left), hands, strict=True) if not hand}
-    return digests
 
 
 def _rest(workspace: str, digest: bytes, body: bytes) -> Iterator[Mapping[str, Any]]:

@@ -60,7 +60,7 @@ def put(
     new = New(len(body), blobs.digest_of(body), content_type)
     outcome = yield from write(workspace, path, expected, new, None)
     if isinstance(outcome, Won):
-        yield from blobs.put(workspace, owner_of(path, outcome.written.revision), [body])
+        yield from blobs.put_known(workspace, owner_of(path, outcome.written.revision), {new.digest: body})
         return (yield from settle(workspace, outcome))
     return outcome
 
