@@ -9,7 +9,7 @@ from typing import Final
 
 from tools.tidy.tree import PACKAGE, Tree, assigned, calls, first_string, functions
 
-LIMITS: Final = f"{PACKAGE}/kit/limits.py"
+LIMITS: Final = (f"{PACKAGE}/kit/limits.py", f"{PACKAGE}/kit/limits_of_rooms.py")
 PROBLEMS: Final = f"{PACKAGE}/web"
 SETTINGS: Final = f"{PACKAGE}/server"
 METRICS: Final = ("Metric", "Counter", "Gauge", "Histogram", "Summary")
@@ -19,8 +19,8 @@ SEPARATOR: Final = re.compile(r"\|[\s:|-]+\|")
 
 def limits(tree: Tree) -> Iterator[str]:
     """Every limit is documented, by its name in capabilities."""
-    if LIMITS in tree.paths:
-        module = tree.syntax(LIMITS)
+    for path in (path for path in LIMITS if path in tree.paths):
+        module = tree.syntax(path)
         names = [name for name, _ in assigned(module) if not name.startswith("_") and name != "ALL"]
         yield from _undocumented(tree, "limit", [name.lower() for name in (*names, *_fields(module))])
 

@@ -13,10 +13,10 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
+from dataclasses import dataclass, is_dataclass
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from steadhold.kit import exact, limits
 from steadhold.kit.ids import HASH_PATTERN, ID_PATTERN, NO_NUL, UUID_PATTERN, id_fault, whole
@@ -60,6 +60,7 @@ Comment: TypeAlias = Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX, patte
 Fence: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
 Length: TypeAlias = Annotated[float, Meta(ge=limits.LEASE_SECONDS_MIN, le=limits.LEASE_SECONDS_MAX)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=limits.PAGE_ITEMS_MAX)]
 
 
 def test(plan: Callable[..., Any], name: str, args: Sequence[Any], kw: Mapping[str, Any]) -> None:
@@ -75,7 +76,8 @@ def signature(plan: Callable[..., Any]) -> inspect.Signature:
     """The parameters of a plan, the rules beside their types."""
     hints = typing.get_type_hints(plan, include_extras=True)
     said = inspect.signature(plan)
-    return said.replace(parameters=[one.replace(annotation=hints.get(one.name, Any)) for one in said.parameters.values()])
+    ruled = [one.replace(annotation=hints.get(one.name, Any)) for one in said.parameters.values()]
+    return said.replace(parameters=ruled)
 
 
 @functools.cache
@@ -94,7 +96,17 @@ def _tester(hint: Any) -> Tester | None:
         return _either(inner)
     if origin in (tuple, list, Sequence) and inner:
         return _all(_tester(inner[0]))
-    return _structure(hint) if is_dataclass(hint) and isinstance(hint, type) else None
+    if origin is Literal:
+        return _named(inner)
+    return _structure(hint) if isinstance(hint, type) and (is_dataclass(hint) or issubclass(hint, Struct)) else None
+
+
+def _named(names: Sequence[object]) -> Tester:
+    def tester(where: str, value: Any) -> Iterator[Fault]:
+        if value not in names:
+            yield where, f"It is one of {', '.join(map(str, names))}; this is {value!a:.60}."
+
+    return tester
 
 
 def _ruled(of: Any, said: Sequence[Any]) -> Tester | None:
@@ -160,7 +172,7 @@ def _all(one: Tester | None) -> Tester | None:
 @functools.cache
 def _structure(of: Any) -> Tester | None:
     hints = typing.get_type_hints(of, include_extras=True)
-    testers = {field.name: found for field in fields(of) if (found := _tester(hints[field.name]))}
+    testers = {name: found for name, hint in hints.items() if (found := _tester(hint))}
 
     def tester(where: str, value: Any) -> Iterator[Fault]:
         for name, fault in testers.items() if isinstance(value, of) else ():

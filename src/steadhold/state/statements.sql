@@ -69,17 +69,17 @@ with i as (
 ), fit as (
   select distinct on (i.name) i.n, i.name, i.body, i.digest, i.sealed, held.revision as was,
     i.body is not null and i.name in (select private.name from private) as private,
+    greatest(coalesce(held.revision, revision_floor), base) + 1 as next,
     coalesce(held.present, false) as stood,
     (i.body is not null)::int - coalesce(held.present, false)::int as more_names,
     coalesce(octet_length(i.body), 0) - coalesce(held.bytes, 0) as more_bytes
-  from i left join held on held.name = i.name
+  from i cross join settings left join held on held.name = i.name
   where case when i.expected is null then not coalesce(held.present, false)
              else held.present and held.revision = i.expected end
   order by i.name, i.n
 ), judged as (
-  select fit.*, greatest(coalesce(was, revision_floor), base) + 1 as next, case
-    when private and sealed is null then 'plaintext'
-    when private and sealed <> greatest(coalesce(was, revision_floor), base) + 1 then 'mismatch'
+  select fit.*, case
+    when private and sealed is null then 'plaintext' when private and sealed <> next then 'mismatch'
     when sealed is not null and not private then 'open'
     when more_names > 0 and coalesce(names_used, 0) + more_names > names_max then 'names'
     when more_bytes > 0 and coalesce(bytes_used, 0) + more_bytes > bytes_max then 'bytes' end as full_of
@@ -88,17 +88,14 @@ with i as (
   select * from judged where full_of is null
 ), moved as (
   update steadhold.state s
-  set revision = greatest(s.revision, (select base from settings)) + 1,
-      present = w.body is not null, bytes = coalesce(octet_length(w.body), 0), digest = w.digest,
+  set revision = w.next, present = w.body is not null, bytes = coalesce(octet_length(w.body), 0), digest = w.digest,
       changed_at = steadhold.clock()
   from winner w
   where s.workspace = :workspace::text and s.name = any(:name::text[]) and s.name = w.name and w.was is not null
   returning s.name, s.revision, s.changed_at
 ), made as (
   insert into steadhold.state (workspace, name, revision, present, bytes, digest, changed_at)
-  select :workspace::text, w.name, greatest(settings.revision_floor, settings.base) + 1, true,
-         octet_length(w.body), w.digest, steadhold.clock()
-  from winner w cross join settings
+  select :workspace::text, w.name, w.next, true, octet_length(w.body), w.digest, steadhold.clock() from winner w
   where w.was is null and not exists (  -- purged while we waited for it: the floor above is older than that
     select from steadhold.state s where s.workspace = :workspace::text and s.name = w.name)
   order by w.name
@@ -138,9 +135,7 @@ select i.n, done.name is not null and j.n = i.n as won,
   names_max is not null or bytes_max is not null as metered,
   coalesce(j.more_names, 0), coalesce(j.more_bytes, 0)
 from i cross join settings
-left join held on held.name = i.name
-left join judged j on j.name = i.name
-left join done on done.name = i.name
+left join held on held.name = i.name left join judged j on j.name = i.name left join done on done.name = i.name
 
 -- name: readable
 -- rank: read
