@@ -40,6 +40,7 @@ async def test_every_op_in_one_commit(house):
         {"op": "approvals.verify", "approval_id": approval, **ARTIFACT},
         {"op": "aggregates.get", "aggregate_id": "o", "if_match": 1},
         {"op": "consumers.get", "inbox": "a", "consumer": "c", "epoch": epoch, "position": 0},
+        {"op": "context.get", "path": "halt", "if_none_match": "*"},
     ]
     apply = [
         {"op": "approvals.use", "approval_id": approval, "use_id": "u1", **ARTIFACT},
@@ -61,6 +62,7 @@ async def test_every_op_in_one_commit(house):
             "job_id": other["job_id"],
             "job_fence": other["fence"],
         },
+        {"op": "context.put", "path": "a/b", "text": "x", "if_none_match": "*"},
     ]
     assert {item["op"] for item in require} == set(REQUIRE)
     assert {item["op"] for item in apply} == set(APPLY)
@@ -68,14 +70,28 @@ async def test_every_op_in_one_commit(house):
     assert got.status == 200, got.json
     assert [done["status"] for done in got.json["require"]] == [200] * len(require)
     assert [done["op"] for done in got.json["apply"]] == [item["op"] for item in apply]
-    assert [done["status"] for done in got.json["apply"]] == [200, 201, 204, 202, 201, 200, 204, 201, 200, 201, 201]
-    used, made, deleted, submitted, _, settled, _, appended, acked, told, planned = got.json["apply"]
+    assert [done["status"] for done in got.json["apply"]] == [
+        200,
+        201,
+        204,
+        202,
+        201,
+        200,
+        204,
+        201,
+        200,
+        201,
+        201,
+        201,
+    ]
+    used, made, deleted, submitted, _, settled, _, appended, acked, told, planned, written = got.json["apply"]
     assert used["result"]["grant"]["state"] == "used"
     assert (made["revision"], made["result"]) == (1, {"name": "a/b", "revision": 1})
     assert (deleted["revision"], "result" in deleted) == (2, False)
     assert settled["result"]["state"] == "completed"
     assert (appended["result"]["sequence"], acked["result"]["position"]) == (2, 1)
     assert (told["revision"], told["result"]["event_ids"]) == (2, ["p@2"])
+    assert (written["revision"], written["result"]["path"]) == (1, "a/b")
     assert (planned["result"]["execution"], planned["result"]["job_id"]) == ("planned", other["job_id"])
     assert (await house.ask("GET", f"/v1/jobs/{submitted['result']['job_id']}")).json["state"] == "accepted"
     assert not (await house.ask("GET", "/v1/locks/deploy")).json["held"]

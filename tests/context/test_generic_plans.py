@@ -10,8 +10,10 @@ from tests.operations.generic_plan import walks
 
 TABLES = ("context_files", "context_revisions", "context_pins", "context_uploads", "blobs")
 PLANTED = """
-insert into steadhold.context_files (workspace, path, revision, present, bytes, digest, content_type, changed_at)
-  select %(ws)s, 'n/' || n, 1, n %% 10 > 0, 1, sha256(n::text::bytea), '', steadhold.clock()
+insert into steadhold.context_files
+  (workspace, path, file, revision, present, bytes, digest, content_type, changed_at)
+  select %(ws)s, 'n/' || n, steadhold.file_of(n::text, 1), 1, n %% 10 > 0, 1, sha256(n::text::bytea), '',
+    steadhold.clock()
   from generate_series(1, 5000) n;
 insert into steadhold.context_revisions (workspace, path, revision, file, bytes, digest, content_type, written_at)
   select f.workspace, f.path, 1, f.file, 1, f.digest, '', f.changed_at from steadhold.context_files f;
@@ -19,8 +21,8 @@ insert into steadhold.blobs (workspace, digest, bytes)
   select f.workspace, f.digest, 'x' from steadhold.context_files f;
 insert into steadhold.context_pins (workspace, path, revision, owner, bytes, digest, content_type)
   select r.workspace, r.path, 1, r.path, 1, r.digest, '' from steadhold.context_revisions r;
-insert into steadhold.context_uploads (workspace, names, bytes, until)
-  select %(ws)s, 1, 1, steadhold.clock() from generate_series(1, 5000) n;
+insert into steadhold.context_uploads (workspace, upload, names, bytes, until)
+  select %(ws)s, n::text, 1, 1, steadhold.clock() from generate_series(1, 5000) n;
 """
 
 

@@ -8,10 +8,19 @@ from steadhold.commits.plans import run
 
 CAPABILITIES = {
     "commits": {
-        "require": ["aggregates.get", "approvals.verify", "consumers.get", "jobs.get", "locks.get", "state.get"],
+        "require": [
+            "aggregates.get",
+            "approvals.verify",
+            "consumers.get",
+            "context.get",
+            "jobs.get",
+            "locks.get",
+            "state.get",
+        ],
         "apply": [
             "approvals.use",
             "consumers.acknowledge",
+            "context.put",
             "effects.plan",
             "events.append",
             "inboxes.append",
