@@ -214,7 +214,7 @@ async def test_a_journal(house):
         ("1", "12.50"),
         ("2", "-3"),
     ]
-    assert (await worker("GET", "/v1/journals/none/entries")).json["items"] == []
+    assert problem(await worker("GET", "/v1/journals/none/entries")) == (404, "not_found")
 
 
 async def test_fifty_submissions_of_a_charge_are_one_entry(house):

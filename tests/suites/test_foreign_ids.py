@@ -9,7 +9,15 @@ import pytest
 from steadhold.kit.ids import new_id
 from tests.faults.servers import house, key, key_in, place, server  # noqa: F401 - fixtures
 from tests.suites.doors import JOB, ROUTES, SEALING_KEY, headers, name_of, target
-from tests.suites.things import EVER, HAPPENED, SUBSCRIPTION, now, things_of_events, things_of_webhooks
+from tests.suites.things import (
+    EVER,
+    HAPPENED,
+    SUBSCRIPTION,
+    now,
+    things_of_effects,
+    things_of_events,
+    things_of_webhooks,
+)
 
 pytestmark = pytest.mark.journeys
 
@@ -51,6 +59,7 @@ def theirs(running, house):  # noqa: F811
         ids = {"name": "secret", "type": "theirs", "key_id": made["key_id"], "stage": "s"}
         ids |= {"inbox": "secret", "key": "secret"}
         of = {"operations": "theirs", "approvals": asked, **things_of_events(owner), **things_of_webhooks(owner)}
+        of |= things_of_effects(owner)
         door = {"scheme": "github"}, {"idempotency-key": new_id()}
         ids["door"] = owner.post("/v1/inboxes/secret/doors", json=door[0], headers=door[1]).json()["door_id"]
 
@@ -81,6 +90,7 @@ MADE_BY_NAME = {
     "POST /v1/operations/{id}/abandon",
     "POST /v1/locks/{name}/acquire",
     "POST /v1/fences/{resource}",
+    "POST /v1/journals/{name}/entries",
 }
 
 
@@ -100,6 +110,9 @@ def test_another_workspaces_things_are_missing_at_every_door(mine, theirs):
         "POST /v1/approvals/{id:uuid}/use": {"use_id": "mine"},
         "PUT /v1/state/{name:path}": "mine",
         "PUT /v1/schedules/{id}": SCHEDULE,
+        "POST /v1/effects/{id}/outcome": {"execution": "failed"},
+        "POST /v1/effects/{id}/settlement": {"to": "settled"},
+        "POST /v1/effects/{id}/reconcile": {"outcome": "failed", "evidence_ref": "mine"},
         "POST /v1/aggregates/{id}/events": HAPPENED,
         "PUT /v1/aggregate-types/{type}": {"states": ["mine"], "edges": []},
         "PUT /v1/subscriptions/{id}": SUBSCRIPTION,

@@ -51,3 +51,14 @@ def things_of_webhooks(owner):
 def now():
     """This second, as doors take it."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def things_of_effects(owner):
+    """An effect that somebody has to look at, and a charge in a journal; the effect's id."""
+    meant = {"effect_id": "theirs", "kind": "secret", "target": "secret", "request_digest": f"sha256:{'0' * 64}"}
+    owner.post("/v1/effects", json=meant).raise_for_status()
+    owner.post("/v1/effects/theirs/initiate", json={}, headers={"idempotency-key": new_id()}).raise_for_status()
+    owner.post("/v1/effects/theirs/outcome", json={"execution": "unknown"}).raise_for_status()
+    charge = {"entry_id": "theirs", "amount": "1", "currency": "EUR", "note": "secret"}
+    owner.post("/v1/journals/secret/entries", json=charge).raise_for_status()
+    return {"effects": "theirs"}

@@ -10,6 +10,7 @@ from steadhold.effects.model import Entered, Entry, money_fault
 from steadhold.effects.moving import SQL
 from steadhold.effects.outcomes import EnterOutcome, EntryConflict, Recorded
 from steadhold.effects.plans import OLDEST
+from steadhold.kit.outcome import Missing
 from steadhold.kit.plan import Plan, each, one, operation, rows
 
 
@@ -28,11 +29,13 @@ def enter(workspace: str, journal: str, entry: Entry, *, by: Actor) -> Plan[Ente
 
 
 @operation
-def entries(workspace: str, journal: str, after: tuple[datetime, str] | None, limit: int) -> Plan[list[Entered]]:
-    """List the charges of a journal, the oldest first, from a place on."""
+def entries(
+    workspace: str, journal: str, after: tuple[datetime, str] | None, limit: int
+) -> Plan[list[Entered] | Missing]:
+    """List the charges of a journal, the oldest first, from a place on. One that has none is not there."""
     at, id = after or (OLDEST, "")
     found = yield from rows(SQL.entries, workspace=workspace, journal=journal, after_at=at, after=id, limit=limit)
-    return [Entered.read(*row) for row in found]
+    return [Entered.read(*row) for row in found] if found or after else Missing()
 
 
 def _row(workspace: str, journal: str, entry: Entry, by: Actor) -> dict[str, Any]:

@@ -194,11 +194,13 @@ def enter(ask: Request) -> Ask[EnterOutcome]:
     return Ask(journals.enter.call(ask.workspace, ask.params["name"], entry, by=answers.by(ask)), render)
 
 
-def entries(ask: Request) -> Ask[list[Entered]]:
+def entries(ask: Request) -> Ask[list[Entered] | Missing]:
     """The charges of a journal, the oldest first."""
     most, after = query.limit(ask), query.dated_cursor(ask, "entries", str)
 
-    def render(found: list[Entered]) -> Answer:
+    def render(found: list[Entered] | Missing) -> Answer:
+        if isinstance(found, Missing):
+            return problem.MISSING
         rows = page(found, most, "entries", lambda kept: (reply.instant(kept.at), kept.entry.id))
         return reply.listing(ask, rows, answers.entry)
 

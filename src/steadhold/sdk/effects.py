@@ -255,7 +255,11 @@ class JournalsRoom(Room[Mode]):
 
     @flow
     def entries(self, journal: str) -> Stream[Entry]:
-        """The charges of a journal, the oldest first."""
+        """The charges of a journal, the oldest first.
+
+        Raises:
+            NotFound: it has none.
+        """
         yield from pages(lambda cursor: at("journals", journal, "entries", cursor=cursor), Entry)
 
 
