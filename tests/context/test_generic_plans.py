@@ -16,11 +16,13 @@ insert into steadhold.context_files
     steadhold.clock()
   from generate_series(1, 5000) n;
 insert into steadhold.context_revisions (workspace, path, revision, file, bytes, digest, content_type, written_at)
-  select f.workspace, f.path, 1, f.file, 1, f.digest, '', f.changed_at from steadhold.context_files f;
+  select f.workspace, f.path, 1, f.file, 1, f.digest, '', f.changed_at from steadhold.context_files f
+  where f.workspace = %(ws)s;
 insert into steadhold.blobs (workspace, digest, bytes)
-  select f.workspace, f.digest, 'x' from steadhold.context_files f;
+  select f.workspace, f.digest, 'x' from steadhold.context_files f where f.workspace = %(ws)s;
 insert into steadhold.context_pins (workspace, path, revision, owner, bytes, digest, content_type)
-  select r.workspace, r.path, 1, r.path, 1, r.digest, '' from steadhold.context_revisions r;
+  select r.workspace, r.path, 1, r.path, 1, r.digest, '' from steadhold.context_revisions r
+  where r.workspace = %(ws)s;
 insert into steadhold.context_uploads (workspace, upload, names, bytes, until)
   select %(ws)s, n::text, 1, 1, steadhold.clock() from generate_series(1, 5000) n;
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from steadhold.context.model import (
     Content,
@@ -18,14 +17,15 @@ from steadhold.context.model import (
 from steadhold.context.writing import SQL
 from steadhold.kit.limits import CONTEXT_WHOLE_BYTES_MAX
 from steadhold.kit.paths import spans
-from steadhold.kit.plan import Plan, maybe, one, operation, rows
+from steadhold.kit.plan import Plan, one, operation, rows
+from steadhold.kit.sql import Row
 
 
 @operation
 def get(workspace: str, path: Path) -> Plan[Stored | Missing]:
     """Read what the path holds: `Stored`, or `Missing` with the last revision if it ever held something."""
-    now = yield from maybe(SQL.look, _now, workspace=workspace, path=path, whole=CONTEXT_WHOLE_BYTES_MAX)
-    return Missing(None) if now is None else now
+    found = yield from rows(SQL.look, workspace=workspace, path=path, whole=CONTEXT_WHOLE_BYTES_MAX)
+    return _now(found) if found else Missing(None)
 
 
 @operation
@@ -67,10 +67,11 @@ def usage(workspace: str) -> Plan[Usage]:
     return (yield from one(SQL.usage, Usage, workspace=workspace))
 
 
-def _now(revision: int, *row: Any) -> Stored | Missing:
-    present, id, size, digest, content_type, at, body = row
-    found = content_of(size, digest, content_type, body) if present else None
-    return Missing(revision) if found is None else Stored(id, revision, found, at)
+def _now(found: Sequence[Row]) -> Stored | Missing:
+    revision, present, id, size, digest, content_type, at, first = found[0]
+    body = None if first is None else b"".join(row[-1] for row in found)
+    kept = content_of(size, digest, content_type, body) if present else None
+    return Missing(revision) if kept is None else Stored(id, revision, kept, at)
 
 
 def content_of(size: int, digest: bytes, content_type: str, body: bytes | None) -> Content | None:

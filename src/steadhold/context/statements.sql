@@ -220,11 +220,16 @@ order by u.until limit :limit::bigint for update skip locked
 
 -- name: look
 -- rank: read by path
--- What each path holds now, with its bytes where they are few; a tombstone answers with its revision.
-select i.n, r.revision, r.present, r.file::text, r.bytes, r.digest, r.content_type, r.changed_at, whole.body
+-- What each path holds now, a row for each chunk of its bytes where they are few; a tombstone answers with its revision.
+select i.n, r.revision, r.present, r.file::text, r.bytes, r.digest, r.content_type, r.changed_at, b.bytes
 from unnest(:path::text[]) with ordinality as i(path, n)
 join steadhold.context_files r on r.workspace = :workspace::text and r.path = any(:path::text[]) and r.path = i.path
-left join lateral ({whole} offset 0) whole on r.present
+left join lateral (
+  select b.chunk, b.bytes from steadhold.blobs b
+  where b.workspace = :workspace::text and b.digest = r.digest and b.chunk >= 0 and r.bytes <= :whole::bigint
+  offset 0
+) b on r.present
+order by i.n, b.chunk
 
 -- name: look_at
 -- rank: read
