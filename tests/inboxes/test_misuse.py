@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from steadhold.inboxes.items import Envelope, item
-from steadhold.inboxes.model import NoInbox, Retention
+from steadhold.inboxes.model import NoInbox, Retention, Start
+from steadhold.inboxes.sending import Sending
 from steadhold.kit import limits
 from steadhold.kit.rules import Misuse
 from tests.inboxes.conftest import event
@@ -60,6 +61,32 @@ def test_what_is_one_is_taken(door):
         ("put", ("a", Retention(None, -1), None), r"put: retention\.max_events: It is at least 0"),
         ("delete", ("", 1), "delete: inbox: "),
         ("receipt", ("a b", "client:k"), "receipt: inbox: "),
+        ("acknowledge", ("a", "c", "e", -1), "acknowledge: sequence: It is at least 0"),
+        ("acknowledge", ("a", "c", "e/f", 1), "acknowledge: epoch: An id"),
+        ("lease", ("a", "c", "me", 0), "lease: lease_seconds: It is at least 1"),
+        ("lease", ("a", "c", "m e", 9.0), "lease: owner: An id"),
+        ("renew", ("a", "c", 0), "renew: fence: It is at least 1"),
+        ("renew", ("a", "c", 1, 1e9), "renew: lease_seconds: It is at most"),
+        ("release", ("a", "c", 10**15), "release: fence: It is at most"),
+        ("put_consumer", ("a", "c/d", Start("latest"), None), "put_consumer: name: An id"),
+        (
+            "put_consumer",
+            ("a", "c", Start("position", "e", -1), None),
+            r"put_consumer: start\.sequence: It is at least 0",
+        ),
+        ("put_consumer", ("a", "c", Start("first"), None), r"put_consumer: start\.at: It is one of earliest"),
+        ("get_consumer", ("a", ""), "get_consumer: name: An id"),
+        ("delete_consumer", ("a/b", "c", 1), "delete_consumer: inbox: An id"),
+        ("consumers", ("a", "", 0), "consumers: limit: It is at least 1"),
+        ("inboxes", ("", 0), "inboxes: limit: It is at least 1"),
+        ("send", ("a b", Sending(type="t")), "send: inbox: An id"),
+        ("send", ("a", Sending(type="")), "send: sending: type: "),
+        ("send", ("a", Sending(type="t", id="a/b")), "send: sending: id: An id"),
+        ("send", ("a", Sending(type="t", data=b"{")), "send: sending: data: No exact JSON"),
+        ("send", ("a", Sending(type="t", data=b'{"a":1,"a":2}')), "send: sending: data: No exact JSON"),
+        ("send", ("a", Sending(type="t", data=MUCH)), "send: sending: data: At most 65536 bytes"),
+        ("send", ("a", Sending(type="t", data=b"1", data_ref="x")), "send: sending: .* or a data_ref"),
+        ("send", ("a", Sending(type="t", schema_version=0)), "send: sending: A schema_version"),
     ],
 )
 def test_other_arguments_are_told_too(door, verb, arguments, why):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
 
 from steadhold import inboxes
-from steadhold.inboxes import consuming
+from steadhold.inboxes import consuming, telling
 from steadhold.inboxes.plans import put
+from steadhold.kit.outcome import RevisionConflict
 
 
 def told(door, aggregate):
@@ -83,14 +85,53 @@ def test_a_lease_whose_inbox_is_gone_ends_untold(door, clock):
     assert words(door, "inbox:a:consumer:c") == ["created", "leased"]
 
 
-def test_a_name_that_would_be_a_consumers(door):
-    with pytest.raises(ValueError, match="stands in no inbox's name"):
-        put(door.conn, door.workspace, "a:consumer:c", inboxes.Retention(), None)
+def test_a_consumer_of_an_inbox_that_is_made_anew(door):
+    """Its numbers are its own: an `If-Match` of the one before is refused, and all that is told has a place."""
+    door.make()
+    was = door.consume()
+    for n in range(4):
+        door.release("a", "c", door.lease("a", "c", f"o{n}", 30.0).fence)
+    door.delete("a", 1)
+    door.make()
+    now = door.consume()
+    assert now.revision > was.revision
+    assert door.delete_consumer("a", "c", was.revision) == RevisionConflict(now.revision)
+    door.lease("a", "c", "me", 30.0)
+    found = door.conn.execute(
+        "select type from steadhold.events where aggregate_id = 'inbox:a:consumer:c' order by aggregate_revision"
+    ).fetchall()
+    ended = ["leased", "released"] * 4
+    assert [type for (type,) in found] == [f"consumer.{word}" for word in ("created", *ended, "created", "leased")]
+
+
+OTHERS = ("a:consumer:c", "a:consumer", "a:send:s", "a:send")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_name_under_which_others_are_told(door, name):
+    """`a:consumer` with its consumer `x` would be the consumer `consumer:x` of `a`."""
+    with pytest.raises(ValueError, match="stands in no name of an inbox"):
+        put(door.conn, door.workspace, name, inboxes.Retention(), None)
 
 
 async def test_its_address(house):
-    refused = await house.make("a:consumer:c")
-    assert (refused.status, refused.json["code"]) == (400, "bad_name")
+    for name in OTHERS:
+        refused = await house.make(name)
+        assert (refused.status, refused.json["code"]) == (400, "bad_name")
+
+
+NAMES = ("a", "a:b", "a:b:c", "send:a", "consumer:a", "a:send", "a:consumer", "send", ":", ":consumer", "a:sen", "nd")
+
+
+def test_no_two_things_are_told_under_one_name(door):
+    """Names hold colons themselves: what is sent is lost where its place is another's."""
+    for name in NAMES:
+        if telling.name_fault(name) is None:
+            assert isinstance(door.make(name), inboxes.Written)
+    for inbox, name in itertools.product(door.inboxes("", 100), NAMES):
+        assert isinstance(door.put_consumer(inbox.name, name, inboxes.Start("latest"), None), inboxes.Written)
+        sent = door.send(inbox.name, inboxes.Sending(type="t", id=name))
+        assert (inbox.name, name, sent.again) == (inbox.name, name, False)
 
 
 @pytest.mark.races

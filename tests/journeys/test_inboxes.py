@@ -119,7 +119,7 @@ async def test_a_long_transaction_with_a_send_stops_no_inbox(clients, house, pla
             page = (await first.get(f"/v1/inboxes/b/events?{where}")).json()
     events = (await second.get("/v1/inboxes/b/events")).json()["events"]
     assert [event["type"] for event in events[:5]] == ["t"] * 5
-    assert sorted(event["event_id"] for event in events[5:]) == [f"inbox:b:s{n}@1" for n in range(3)]
+    assert sorted(event["event_id"] for event in events[5:]) == [f"inbox:b:send:s{n}@1" for n in range(3)]
     assert {(event["source"], event["type"]) for event in events[5:]} == {("relay", "sent")}
 
 

@@ -19,6 +19,7 @@ from steadhold.inboxes.model import (
     Leased,
     NoConsumer,
     NoInbox,
+    Number,
     Restored,
     Start,
     Written,
@@ -27,6 +28,7 @@ from steadhold.inboxes.model import (
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, maybe, one, operation, rows, single_operation
+from steadhold.kit.rules import Fence, Id, Length, Limit
 from steadhold.kit.sql import load
 
 SQL = load(__file__)
@@ -36,7 +38,7 @@ AckOutcome = Acknowledged | Restored | BeyondHead | GapNotAccepted | NoConsumer 
 
 @single_operation
 def put_consumer(
-    workspace: str, inbox: str, name: str, start: Start, expected: int | None
+    workspace: str, inbox: Id, name: Id, start: Start, expected: int | None
 ) -> Plan[Written | RevisionConflict | Missing | NoInbox | Restored | BeyondHead]:
     """Make a consumer (`expected` None), or let one begin further on; what it has acknowledged stays so."""
     box = yield from rows(SQL.look, workspace=workspace, inbox=inbox)
@@ -68,7 +70,7 @@ def _told(workspace: str, inbox: str, name: str, revision: int, what: str) -> Pl
 
 
 @single_operation
-def delete_consumer(workspace: str, inbox: str, name: str, expected: int) -> Plan[Written | RevisionConflict | Missing]:
+def delete_consumer(workspace: str, inbox: Id, name: Id, expected: int) -> Plan[Written | RevisionConflict | Missing]:
     """Delete a consumer. Its lease, if somebody has one, ends by itself."""
     found = yield from rows(SQL.hold_consumer, workspace=workspace, inbox=inbox, consumer=name)
     if not found or not found[0][1]:
@@ -81,13 +83,13 @@ def delete_consumer(workspace: str, inbox: str, name: str, expected: int) -> Pla
 
 
 @operation
-def get_consumer(workspace: str, inbox: str, name: str) -> Plan[Consumer | Missing]:
+def get_consumer(workspace: str, inbox: Id, name: Id) -> Plan[Consumer | Missing]:
     """Read a consumer as it stands."""
     return (yield from maybe(SQL.consumer, Consumer, workspace=workspace, inbox=inbox, consumer=name)) or Missing()
 
 
 @operation
-def consumers(workspace: str, inbox: str, after: str, limit: int) -> Plan[list[Consumer] | NoInbox]:
+def consumers(workspace: str, inbox: Id, after: str, limit: Limit) -> Plan[list[Consumer] | NoInbox]:
     """List the consumers of an inbox in byte order, from behind `after`."""
     found = yield from rows(SQL.consumers, workspace=workspace, inbox=inbox, after=after, limit=limit)
     if not found and not (yield from rows(SQL.look, workspace=workspace, inbox=inbox)):
@@ -98,12 +100,12 @@ def consumers(workspace: str, inbox: str, after: str, limit: int) -> Plan[list[C
 @operation
 def acknowledge(
     workspace: str,
-    inbox: str,
-    name: str,
-    epoch: str,
-    sequence: int,
+    inbox: Id,
+    name: Id,
+    epoch: Id,
+    sequence: Number,
     *,
-    accept_gap_through: int | None = None,
+    accept_gap_through: Number | None = None,
     fences_held: Sequence[FenceRef] = (),
 ) -> Plan[AckOutcome]:
     """Say that everything up to `sequence` is done. Equal and lower change nothing, and answer where the consumer is.
@@ -141,7 +143,7 @@ def _acknowledged(
 
 @operation
 def require(
-    workspace: str, inbox: str, name: str, epoch: str, position: int
+    workspace: str, inbox: Id, name: Id, epoch: Id, position: Number
 ) -> Plan[NoConsumer | Restored | Elsewhere | None]:
     """Require that a consumer stands at a position, and keep it there until commit."""
     yield from rows(SQL.hold_consumer, workspace=workspace, inbox=inbox, consumer=name)
@@ -155,7 +157,7 @@ def require(
 
 @single_operation
 def lease(
-    workspace: str, inbox: str, name: str, owner: str, lease_seconds: float, key: str | None = None
+    workspace: str, inbox: Id, name: Id, owner: Id, lease_seconds: Length, key: Id | None = None
 ) -> Plan[Leased | ConsumerLeased | NoConsumer | StaleFence]:
     """Have a consumer alone, for `lease_seconds`.
 
@@ -185,7 +187,7 @@ def _begun(workspace: str, inbox: str, name: str, id: UUID, granted: Granted, ow
 
 @operation
 def renew(
-    workspace: str, inbox: str, name: str, fence: int, lease_seconds: float | None = None
+    workspace: str, inbox: Id, name: Id, fence: Fence, lease_seconds: Length | None = None
 ) -> Plan[Renewed | StaleFence]:
     """Have the consumer for its whole length from now. What has ended is lost, even if nobody took it since."""
     (answer,) = yield from fences.renew(workspace, [Renewal(subject_of(inbox, name), fence, lease_seconds)])
@@ -193,7 +195,7 @@ def renew(
 
 
 @single_operation
-def release(workspace: str, inbox: str, name: str, fence: int) -> Plan[Released | StaleFence]:
+def release(workspace: str, inbox: Id, name: Id, fence: Fence) -> Plan[Released | StaleFence]:
     """Give the consumer back; repeated under the same fence it is `again`, until the next grant."""
     (answer,) = yield from fences.release(workspace, [FenceRef(subject_of(inbox, name), fence)])
     if isinstance(answer, Released) and not answer.again:

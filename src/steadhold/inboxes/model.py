@@ -14,6 +14,7 @@ from msgspec import Meta
 from steadhold.inboxes.items import Envelope
 from steadhold.kit.limits import FENCE_NUMBER_MAX, INBOX_AGE_SECONDS_DEFAULT
 from steadhold.kit.plan import Refusal
+from steadhold.kit.rules import Id
 
 MOVES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
     "held": frozenset({"released", "expired"}),
@@ -227,8 +228,8 @@ class Start:
     """Where a new consumer begins: at the first retained event, behind the last one, or behind a position."""
 
     at: Literal["earliest", "latest", "position"]
-    epoch: str | None = None
-    sequence: int = 0
+    epoch: Id | None = None
+    sequence: Number = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
-from msgspec import Meta
 
 from steadhold.inboxes import telling
 from steadhold.inboxes.items import Item, Sent, event_id
@@ -30,15 +29,13 @@ from steadhold.inboxes.model import (
     Written,
 )
 from steadhold.kit.ids import uuid7_ms
-from steadhold.kit.limits import INBOX_PAGE_BYTES_MAX, INBOX_PURGE_ITEMS_MAX, PAGE_ITEMS_MAX
+from steadhold.kit.limits import INBOX_PAGE_BYTES_MAX, INBOX_PURGE_ITEMS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
-from steadhold.kit.rules import Id
+from steadhold.kit.rules import Id, Limit
 from steadhold.kit.sql import Row, load
 
 SQL = load(__file__)
-
-Limit: TypeAlias = Annotated[int, Meta(ge=1, le=PAGE_ITEMS_MAX)]
 
 SWEEP_SECONDS: Final = 60.0
 """How soon an inbox is looked at again in which there were events that it does not keep."""
@@ -168,8 +165,8 @@ def put(
 
 
 def _made(workspace: str, inbox: str, keeps: dict[str, Any]) -> Plan[Written | RevisionConflict]:
-    if telling.APART in inbox:
-        raise ValueError(f"{inbox!a}: {telling.APART} stands in no inbox's name")
+    if why := telling.name_fault(inbox):
+        raise ValueError(f"{inbox!a}: {why}")
     made = yield from rows(SQL.make, workspace=workspace, inbox=inbox, **keeps)
     if not made:
         found = yield from rows(SQL.look, workspace=workspace, inbox=inbox)
@@ -218,7 +215,7 @@ def get(workspace: str, inbox: Id) -> Plan[Inbox | Missing]:
 
 
 @operation
-def inboxes(workspace: str, after: str, limit: int, within: Sequence[str] = ("",)) -> Plan[list[Inbox]]:
+def inboxes(workspace: str, after: str, limit: Limit, within: Sequence[str] = ("",)) -> Plan[list[Inbox]]:
     """List inboxes in byte order, from behind `after`. `within` are those that may be shown; "" stands for all."""
     found = yield from rows(
         SQL.names, workspace=workspace, after=after, limit=limit, all="" in within, only=list(within)

@@ -50,8 +50,8 @@ def put(ask: Request) -> Ask[PutOutcome]:
     """Make an inbox, or change what it keeps."""
     name, expected = ask.params["inbox"], conditions.put(ask)
     keeps = decode.body(ask, InboxBody).retention
-    if telling.APART in name:
-        stop("bad_name", f"{telling.APART} stands in no name of an inbox: events of its consumers are told under it.")
+    if why := telling.name_fault(name):
+        stop("bad_name", why)
 
     def render(outcome: PutOutcome) -> Answer:
         if isinstance(outcome, Written):

@@ -147,9 +147,12 @@ returning b.id, b.revision
 
 -- name: change
 -- rank: counters
--- Changes an inbox that is held: what it keeps, or (`present` false) that it is no more.
+-- Changes an inbox that is held: what it keeps, or (`present` false) that it is no more. One that goes leaves a revision
+-- above all numbers of its consumers, which are held: where it is made anew, theirs begin there.
 update steadhold.inboxes b set
-  revision = greatest(b.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+  revision = greatest(b.revision, (select h.incarnation << 32 from steadhold.house h where h.single), (
+    select max(greatest(c.revision, c.told)) from steadhold.inbox_consumers c
+    where c.workspace = :workspace::text and c.inbox = b.id and not :present::bool)) + 1,
   present = :present::bool, max_age_seconds = :max_age_seconds::float8, max_events = :max_events::bigint,
   max_bytes = :max_bytes::bigint, changed_at = steadhold.clock()
 where b.workspace = :workspace::text and b.name = :inbox::text
@@ -366,7 +369,8 @@ order by c.name
 
 -- name: make_consumer
 -- rank: consumers
--- Makes a consumer, or lets one that is there begin further on. Its floor never falls while it lives.
+-- Makes a consumer, or lets one that is there begin further on. Its floor never falls while it lives. Its revisions, and
+-- the numbers under which it is told of, begin at the revision of its inbox: none is of an inbox that was there before.
 with house as materialized (
   select (select h.incarnation << 32 from steadhold.house h where h.single) as base,
     (select w.revision_floor from steadhold.workspaces w where w.workspace = :workspace::text) as floor
@@ -375,7 +379,7 @@ with house as materialized (
   where b.workspace = :workspace::text and b.name = :inbox::text and b.present
 ), start as materialized (
   select b.id, b.incarnation, case :at::text when 'earliest' then b.first_sequence - 1 when 'latest' then b.last_sequence
-    else :sequence::bigint end as position
+    else :sequence::bigint end as position, b.revision - 1 as before
   from box b
 ), was as materialized (
   select c.position, c.revision from steadhold.inbox_consumers_now c
@@ -383,9 +387,9 @@ with house as materialized (
     and c.inbox_name = :inbox::text and c.inbox = (select start.id from start)
 )
 insert into steadhold.inbox_consumers as c
-  (workspace, inbox, name, revision, present, position, incarnation, made_at, changed_at)
-select :workspace::text, s.id, :consumer::text, greatest(house.floor, house.base) + 1, true,
-  greatest(s.position, (select was.position from was)), s.incarnation, steadhold.clock(), steadhold.clock()
+  (workspace, inbox, name, revision, present, position, incarnation, made_at, changed_at, told)
+select :workspace::text, s.id, :consumer::text, greatest(house.floor, house.base, s.before) + 1, true,
+  greatest(s.position, (select was.position from was)), s.incarnation, steadhold.clock(), steadhold.clock(), s.before
 from start s cross join house
 on conflict (workspace, inbox, name) do update set
   revision = greatest(c.revision, excluded.revision - 1) + 1, present = true, position = excluded.position,

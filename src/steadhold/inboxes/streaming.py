@@ -29,7 +29,8 @@ def follow(ask: Request) -> Ask[ReadOutcome]:
     def render(outcome: ReadOutcome) -> Answer:
         if not isinstance(outcome, Page):
             return no.refused(outcome)
-        body = Stream(lambda: _told(ask.workspace, name, outcome), True, (("inbox", name),), _SILENCE)
+        first = [outcome]  # taken out as it begins: the stream may last for long after its first page
+        body = Stream(lambda: _told(ask.workspace, name, first.pop()), True, (("inbox", name),), _SILENCE)
         return Reply(200, content_type=EVENTS, stream=body)
 
     return Ask(plans.read.call(ask.workspace, name, epoch, after, PAGE_EVENTS, PAGE_BYTES), render)
@@ -53,10 +54,12 @@ def _told(workspace: str, inbox: str, outcome: ReadOutcome) -> Pieces:
     """Each page in turn, until there is none any more; then why."""
     first = True  # what was appended while the stream began gave nobody a hint
     while isinstance(outcome, Page):
-        if outcome.gaps or outcome.events:
-            yield _page(outcome)
+        told = _page(outcome)
         epoch, after, caught_up = outcome.epoch, outcome.next_after, outcome.next_after >= outcome.last_sequence
         del outcome
+        if told:
+            yield told
+        del told
         if caught_up and not first:
             yield REST
         first = False

@@ -21,8 +21,14 @@ CONSUMER: Final = (
     "consumer.lease_expired",
 )  # fmt: skip
 
-APART: Final = ":consumer:"
-"""Stands in no inbox's name: it keeps what is told of consumers apart from what is told of inboxes."""
+CONSUMERS, SENDS = ":consumer:", ":send:"
+"""Keep apart what is told of inboxes, of their consumers, and what is sent to them."""
+
+
+def name_fault(inbox: str) -> str | None:
+    """Why an inbox cannot have this name, as a sentence: with a word behind it that keeps apart, it were another's."""
+    said = next((word for word in (CONSUMERS, SENDS) if word in f"{inbox}:"), None)
+    return said and f"{said} stands in no name of an inbox, nor does a name end as it begins: it keeps events apart."
 
 
 def inbox(workspace: str, name: str, revision: int, what: str) -> Plan[None]:
@@ -34,7 +40,12 @@ def inbox(workspace: str, name: str, revision: int, what: str) -> Plan[None]:
 
 def subject(inbox: str, consumer: str) -> str:
     """The aggregate that a consumer is."""
-    return f"inbox:{inbox}{APART}{consumer}"
+    return f"inbox:{inbox}{CONSUMERS}{consumer}"
+
+
+def place(inbox: str, id: str) -> str:
+    """The aggregate that an event sent by itself is."""
+    return f"inbox:{inbox}{SENDS}{id}"
 
 
 def consumer(
