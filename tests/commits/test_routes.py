@@ -11,6 +11,7 @@ from steadhold.kit.ids import new_id
 from steadhold.locks.routes import free, line
 
 HASH = "sha256:" + "a" * 64
+MEANT = {"effect_id": "e", "kind": "k", "target": "t", "request_digest": HASH}
 ARTIFACT = {"reference": "release", "version": "1", "hash": HASH}
 
 
@@ -53,15 +54,7 @@ async def test_every_op_in_one_commit(house):
         {"op": "inboxes.append", "inbox": "a", "key": "k", "type": "t", "data": 1},
         {"op": "consumers.acknowledge", "inbox": "a", "consumer": "c", "epoch": epoch, "sequence": 1},
         {"op": "events.append", "aggregate_id": "p", "events": [{"type": "t", "data": 1}], "if_match": 1},
-        {
-            "op": "effects.plan",
-            "effect_id": "e",
-            "kind": "k",
-            "target": "t",
-            "request_digest": f"sha256:{'a' * 64}",
-            "job_id": other["job_id"],
-            "job_fence": other["fence"],
-        },
+        {"op": "effects.plan", **MEANT, "job_id": other["job_id"], "job_fence": other["fence"]},
         {"op": "context.put", "path": "a/b", "text": "x", "if_none_match": "*"},
     ]
     assert {item["op"] for item in require} == set(REQUIRE)
