@@ -31,19 +31,15 @@ def put_known(workspace: str, owner: str, bodies: Mapping[bytes, bytes]) -> Plan
     """Store bytes whose SHA-256 is known, by it, and pin them for an owner."""
     left = dict(bodies)
     while left:
-        firsts = [{"workspace": workspace, "digest": d, "bytes": b[:CONTEXT_CHUNK_BYTES]} for d, b in left.items()]
-        made = yield from each(SQL.store, firsts)
-        fresh = [digest for digest, hand in zip(list(left), made, strict=True) if hand]
-        yield from each(SQL.store_rest, [more for digest in fresh for more in _rest(workspace, digest, left[digest])])
+        yield from each(SQL.store, [chunk for d, body in left.items() for chunk in _chunks(workspace, d, body)])
         hands = yield from each(SQL.pin, [{"workspace": workspace, "digest": d, "owner": owner} for d in left])
         # what was pruned between the two statements has no hand: store it again
         left = {d: left[d] for d, hand in zip(list(left), hands, strict=True) if not hand}
 
 
-def _rest(workspace: str, digest: bytes, body: bytes) -> Iterator[Mapping[str, Any]]:
-    for at in range(CONTEXT_CHUNK_BYTES, len(body), CONTEXT_CHUNK_BYTES):
-        piece = body[at : at + CONTEXT_CHUNK_BYTES]
-        yield {"workspace": workspace, "digest": digest, "chunk": at // CONTEXT_CHUNK_BYTES, "bytes": piece}
+def _chunks(workspace: str, digest: bytes, body: bytes) -> Iterator[Mapping[str, Any]]:
+    for chunk, at in enumerate(range(0, len(body) or 1, CONTEXT_CHUNK_BYTES)):
+        yield {"workspace": workspace, "digest": digest, "chunk": chunk, "bytes": body[at : at + CONTEXT_CHUNK_BYTES]}
 
 
 def keep(workspace: str, upload: str, chunk: int, piece: bytes) -> Plan[None]:

@@ -1,25 +1,19 @@
 -- name: store
--- rank: blobs by digest
--- Stores the first chunk of bytes that are not there yet, and answers whose it stored: who stored the first stores
--- the others. Where the bytes are just being pruned, this waits and stores them anew.
+-- rank: blobs by digest, chunk
+-- Stores the chunks of bytes that are not there yet: who stores the first one stores the others. Where the bytes are
+-- just being pruned, this waits and stores them anew.
 with i as (
-  select distinct on (digest) digest, bytes, n
-  from unnest(:digest::bytea[], :bytes::bytea[]) with ordinality as i(digest, bytes, n)
-  order by digest, n
+  select distinct on (digest, chunk) digest, chunk, bytes
+  from unnest(:digest::bytea[], :chunk::int[], :bytes::bytea[]) with ordinality as i(digest, chunk, bytes, n)
+  order by digest, chunk, n
 ), made as (
   insert into steadhold.blobs (workspace, digest, bytes)
-  select :workspace::text, digest, bytes from i order by digest
+  select :workspace::text, digest, bytes from i where chunk = 0 order by digest
   on conflict (workspace, digest, chunk) do nothing
   returning digest
 )
-select i.n, true from i join made using (digest)
-
--- name: store_rest
--- rank: blobs by digest, chunk
 insert into steadhold.blobs (workspace, digest, chunk, bytes)
-select :workspace::text, digest, chunk, bytes
-from unnest(:digest::bytea[], :chunk::int[], :bytes::bytea[]) with ordinality as i(digest, chunk, bytes, n)
-order by digest, chunk
+select :workspace::text, i.digest, i.chunk, i.bytes from i join made using (digest) where i.chunk > 0
 
 -- name: keep
 -- rank: blobs by upload, chunk
