@@ -39,7 +39,9 @@ async def test_the_reconcile_hook_is_asked_first(yard, says, sync):
 
     await yard.play(jobs.configure, "t", jobs.Configuration(attempts_max=1), None)
     id = await yard.submit()
-    await until(yard, worker, id, "completed" if says == "succeeded" else "failed")
+    async with yard.working(worker) as probe:
+        await probe.seen("job.settled", job_id=id)
+    assert (await yard.look(id)).state == ("completed" if says == "succeeded" else "failed")
     found = await effect_of(yard, id)
     left = {
         "succeeded": ("succeeded", "reconciled"),
