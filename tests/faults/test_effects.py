@@ -34,7 +34,7 @@ def called(log):  # noqa: F811
 async def test_the_replacement_does_not_call_again(yard, child, clock, log, moment, calls):  # noqa: F811
     """Killed just before the call, or just after it, nobody knows; once the answer is kept, everybody does."""
     first = child(f"{moment}=kill")
-    await yard.play(jobs.configure, "charge", jobs.Configuration(attempts_max=2, retry=jobs.Retry(0, 0, 0)), None)
+    await yard.play(jobs.configure, "charge", jobs.Configuration(attempts_max=2, retry=jobs.Retry(0.01, 0.01, 0)), None)
     id = await yard.submit("charge", input=given(log))
     assert await first.ended() == -signal.SIGKILL
     assert ((await stands(yard, id)).execution, called(log)) == ("initiated", calls)

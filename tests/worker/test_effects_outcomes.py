@@ -70,7 +70,7 @@ async def test_what_had_no_effect_is_begun_again_and_what_failed_is_not(yard):
             except NoEffect:
                 return Retry()
 
-    await yard.play(jobs.configure, "t", jobs.Configuration(retry=jobs.Retry(0, 0, 0)), None)
+    await yard.play(jobs.configure, "t", jobs.Configuration(retry=jobs.Retry(0.01, 0.01, 0)), None)
     id = await yard.submit()
     await until(yard, worker, id, "failed")
     found = await effect_of(yard, id)
