@@ -10,7 +10,7 @@ id, where no digest finds them; it is adopted when it is whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from steadhold.blobs.model import NoBytes, digest_of, upload_key
 from steadhold.kit.limits import CONTEXT_CHUNK_BYTES
@@ -18,6 +18,9 @@ from steadhold.kit.plan import Plan, each, operation, rows, single_operation
 from steadhold.kit.sql import load
 
 SQL = load(__file__)
+
+TRIES_MAX: Final = 100
+"""How often equal bytes may be pruned while an upload is adopted: each time a rival has brought and left them."""
 
 
 def put(workspace: str, owner: str, bodies: Sequence[bytes]) -> Plan[list[bytes]]:
@@ -50,11 +53,13 @@ def keep(workspace: str, upload: str, chunk: int, piece: bytes) -> Plan[None]:
 def adopt(workspace: str, owner: str, upload: str, digest: bytes) -> Plan[None]:
     """Make the chunks of an upload, of which none is missing, bytes of this digest, pinned for an owner."""
     item = {"workspace": workspace, "digest": digest, "upload": upload_key(upload)}
-    pinned = False
-    while not pinned:
+    for _ in range(TRIES_MAX):
         if (yield from rows(SQL.adopt, **item)):
             yield from rows(SQL.adopt_rest, **item)
-        pinned = bool((yield from rows(SQL.pin, workspace=workspace, digest=digest, owner=owner)))
+        if (yield from rows(SQL.pin, workspace=workspace, digest=digest, owner=owner)):
+            break  # else what was there already was pruned between the two: adopt once more
+    else:
+        raise AssertionError("an upload is adopted that has no chunks")
     yield from drop(workspace, upload)
 
 
