@@ -271,7 +271,7 @@ def test_conditions_and_what_is_not_there(desk):
     "kw",
     [{"amount": "1e2"}, {"amount": "01"}, {"amount": "1."}, {"amount": " 1"}, {"amount": "1\n"}, {"amount": None},
      {"currency": None}, {"currency": "eur"}, {"amount": "1.0000000000000000001"}, {"request_digest": "sha256:a"},
-     {"expires_in_seconds": 0}],
+     {"expires_in_seconds": 0}, {"id": "a b"}, {"kind": ""}],
 )  # fmt: skip
 def test_what_is_no_action(desk, kw):
     with pytest.raises(ValueError, match=r"\w"):

@@ -10,6 +10,7 @@ from steadhold.effects.model import Entered, Entry, money_fault
 from steadhold.effects.moving import SQL
 from steadhold.effects.outcomes import EnterOutcome, EntryConflict, Recorded
 from steadhold.effects.plans import OLDEST
+from steadhold.kit.ids import id_fault
 from steadhold.kit.outcome import Missing
 from steadhold.kit.plan import Plan, each, one, operation, rows
 
@@ -19,9 +20,9 @@ def enter(workspace: str, journal: str, entry: Entry, *, by: Actor) -> Plan[Ente
     """Keep a charge. The same again answers the one that there is; other content under its id is refused.
 
     Raises:
-        ValueError: the amount or the currency is none.
+        ValueError: the amount or the currency is none, or an id is.
     """
-    if fault := money_fault(entry.amount, entry.currency):
+    if fault := id_fault(journal) or id_fault(entry.id) or money_fault(entry.amount, entry.currency):
         raise ValueError(fault)
     made = bool((yield from each(SQL.enter, [_row(workspace, journal, entry, by)]))[0])
     kept = yield from one(SQL.entered, Entered.read, workspace=workspace, journal=journal, id=entry.id)

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from steadhold.kit.ids import HASH_PATTERN, whole
+from steadhold.kit.ids import HASH_PATTERN, id_fault, whole
 
 Execution: TypeAlias = Literal["planned", "initiated", "abandoned", "succeeded", "failed", "unknown"]
 Settled: TypeAlias = Literal["none", "pending", "settled", "reversed", "disputed"]
@@ -83,6 +83,8 @@ class Intent:
 
 def intent_fault(intent: Intent) -> str | None:
     """Why an action cannot be planned so, as a sentence; None when it can."""
+    if fault := next((why for name in (intent.id, intent.kind) if (why := id_fault(name))), None):
+        return fault
     if not _DIGEST.fullmatch(intent.request_digest):
         return 'A digest is "sha256:" with 64, or "sha512:" with 128, of the characters 0-9 and a-f.'
     return money_fault(intent.amount, intent.currency)
