@@ -8,12 +8,13 @@ from email.utils import format_datetime
 from typing import Any, assert_never
 from urllib.parse import quote
 
-from steadhold import blobs
+from steadhold import blobs, private
 from steadhold.context import model
 from steadhold.context.wire import EntryItem, RevisionItem, WrittenReply
 from steadhold.kit import fields
 from steadhold.kit.limits import CONTEXT_CHUNK_BYTES
 from steadhold.kit.plan import Call, Refusal
+from steadhold.private import doors as envelopes
 from steadhold.web import conditions, problem, ranges, reply
 from steadhold.web.ask import Answer, Headers, Problem, Reply, Request, Stream
 
@@ -103,6 +104,8 @@ def refused(outcome: Refusal) -> Problem:
             return Problem("upload_lapsed", "Nothing came for so long that the upload was given up; send it again.")
         case model.Missing():
             return absent(outcome)
+        case private.PlaintextRefused() | private.EnvelopeMismatch() | private.NotPrivate() | private.RewrapNeeded():
+            return envelopes.refused(outcome)
         case model.RevisionConflict() | model.StaleFence():
             return problem.refused(outcome)
         case _:

@@ -15,6 +15,7 @@ from steadhold.context.model import OCTETS, Missing, Written, content_type_fault
 from steadhold.context.wire import ImportedItem, ImportedReply
 from steadhold.kit import limits, paths
 from steadhold.kit.plan import Call, Refusal
+from steadhold.private import EnvelopeMismatch, RewrapNeeded
 from steadhold.web import query, reply
 from steadhold.web.ask import Answer, Problem, Pull, Request, Taking
 from steadhold.web.codes import PROBLEMS
@@ -121,6 +122,8 @@ class Import:
         self.target = None
         if isinstance(outcome, Missing):
             return nothing_to_replace(outcome)
+        if isinstance(outcome, EnvelopeMismatch):
+            outcome = RewrapNeeded()
         return refused(outcome) if isinstance(outcome, Refusal) else outcome
 
     def _read(self, most: int) -> Generator[Pull, Any, bytes]:

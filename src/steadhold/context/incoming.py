@@ -7,12 +7,14 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from steadhold import private
 from steadhold.context import plans, uploads
 from steadhold.context.model import Upload, WriteOutcome, Written
 from steadhold.kit import fields
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import CONTEXT_CHUNK_BYTES, CONTEXT_WHOLE_BYTES_MAX
 from steadhold.kit.plan import Call, Refusal
+from steadhold.kit.sealed import MEDIA_TYPE, SealReader
 from steadhold.web.ask import Pull, Request
 from steadhold.web.problem import stop
 
@@ -33,6 +35,7 @@ class Target:
     fences_held: tuple[FenceRef, ...] = ()
     size: int | None = None
     upload: str | None = field(default=None, init=False)
+    seal: SealReader = field(default_factory=SealReader, init=False)
 
     def after(self, outcome: object) -> Call[bool] | None:
         """Give the upload up, if there is one and this did not write it."""
@@ -45,6 +48,8 @@ def gather(
     target: Target, read: Read, hashes: Mapping[str, Any]
 ) -> Generator[Pull | Call[Any], Any, Call[WriteOutcome] | Refusal]:
     """Read bytes to their end; the call that writes them, or why they cannot come. `hashes` see them all."""
+    if target.content_type == MEDIA_TYPE:
+        hashes = {**hashes, "seal": target.seal}
     few: list[bytes] = []
     if target.size is None or target.size <= CONTEXT_WHOLE_BYTES_MAX:
         few = yield from _few(read, hashes)
@@ -82,7 +87,8 @@ def _upload(
         if isinstance(kept, Refusal):
             return kept
         chunk += 1
-    made = Upload(target.fresh, length, whole.digest())
+    sealed = private.bound_revision(target.workspace, "context", target.path, target.seal.end())
+    made = Upload(target.fresh, length, whole.digest(), sealed)
     return plans.put_upload.call(
         target.workspace, target.path, made, target.expected, target.content_type, target.fences_held
     )

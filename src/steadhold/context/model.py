@@ -13,6 +13,7 @@ from steadhold.kit import limits, paths
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
 from steadhold.kit.rules import Rule
+from steadhold.private import RewrapNeeded, SealRefusal
 
 OCTETS: Final = "application/octet-stream"
 """What bytes are that nobody said more about."""
@@ -111,6 +112,7 @@ class Upload:
     id: str
     bytes: int
     digest: bytes
+    sealed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +168,11 @@ class Usage:
     names_max: int | None
 
 
-WriteOutcome: TypeAlias = Written | RevisionConflict | Missing | StaleFence | StorageExhausted | UploadLapsed
+WriteOutcome: TypeAlias = (
+    Written | RevisionConflict | Missing | StaleFence | StorageExhausted | UploadLapsed | SealRefusal
+)
 PutOutcome: TypeAlias = WriteOutcome | Pruned | Unresolved
-MoveOutcome: TypeAlias = Moved | RevisionConflict | Missing | StaleFence | PathTaken
+MoveOutcome: TypeAlias = Moved | RevisionConflict | Missing | StaleFence | PathTaken | RewrapNeeded
 Resolved: TypeAlias = Content | Missing | Pruned
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steadhold import blobs, fences
+from steadhold import blobs, fences, private
 from steadhold.context.model import (
     OCTETS,
     Body,
@@ -26,7 +26,10 @@ from steadhold.context.model import (
 )
 from steadhold.context.writing import GONE, SQL, New, Won, hold, let_go, settle, write
 from steadhold.kit.fields import FenceRef
+from steadhold.kit.paths import bounds
 from steadhold.kit.plan import Plan, one, operation, rows, single_operation
+from steadhold.kit.sealed import MEDIA_TYPE
+from steadhold.private import RewrapNeeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ def put(
     """
     if fences_held and (stale := (yield from fences.require(workspace, fences_held))):
         return stale
-    new = New(len(body), blobs.digest_of(body), content_type)
+    sealed = private.revision_of(workspace, "context", path, body) if content_type == MEDIA_TYPE else None
+    new = New(len(body), blobs.digest_of(body), content_type, sealed)
     outcome = yield from write(workspace, path, expected, new, None)
     if isinstance(outcome, Won):
         yield from blobs.put_known(workspace, owner_of(path, outcome.written.revision), {new.digest: body})
@@ -79,7 +83,7 @@ def put_upload(
         return stale
     if not (yield from rows(SQL.hold_upload, workspace=workspace, upload=upload.id)):
         return UploadLapsed()
-    new = New(upload.bytes, upload.digest, content_type)
+    new = New(upload.bytes, upload.digest, content_type, upload.sealed)
     outcome = yield from write(workspace, path, expected, new, upload.id)
     if isinstance(outcome, Won):
         yield from blobs.adopt(workspace, owner_of(path, outcome.written.revision), upload.id, upload.digest)
@@ -108,6 +112,8 @@ def move(
     refused = lost(expected or here.revision or 0, here.revision, present=here.present)
     if refused is None and there.present:
         refused = PathTaken(there.revision or 0)
+    if refused is None and (here.private or there.private):
+        refused = RewrapNeeded()
     if refused is not None:
         yield from let_go(workspace, {target: there})
         return refused
@@ -116,6 +122,13 @@ def move(
         yield from blobs.pin(workspace, owner_of(target, moved.revision), [moved.digest])
     yield from blobs.unpin_each(workspace, spent((moved.paths, moved.revisions, moved.digests)))
     return Moved(moved.id, moved.revision, moved.written_at)
+
+
+def readable(workspace: str, prefix: str) -> Plan[list[str]]:
+    """The first paths under a prefix of whole segments whose files can be read."""
+    low, high = bounds(prefix)
+    found = yield from rows(SQL.readable, workspace=workspace, prefix=prefix, low=low, high=high)
+    return [path for (path,) in found]
 
 
 @operation

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from steadhold.context import doors, exporting, importing
+from steadhold.context import doors, exporting, importing, plans
 from steadhold.context.wire import EntryItem, ImportedReply, MoveBody, MovedReply, UsageReply, WrittenReply
 from steadhold.kit import limits
+from steadhold.private import doors as envelopes
 from steadhold.web.ask import Route
 
+SEALED = ("plaintext_refused", "envelope_mismatch")
 WRITES = ("condition_required", "condition_inexact", "condition_false", "stale_fence")
 
 ROUTES = (
@@ -34,7 +36,7 @@ ROUTES = (
         body="stream",
         body_bytes_max=limits.CONTEXT_BYTES_MAX,
         gives=WrittenReply,
-        problems=(*WRITES, "storage_exhausted", "digest_mismatch", "upload_lapsed", "too_many_streams"),
+        problems=(*WRITES, "storage_exhausted", "digest_mismatch", "upload_lapsed", "too_many_streams", *SEALED),
     ),
     Route(
         "DELETE",
@@ -70,7 +72,7 @@ ROUTES = (
         body="json",
         takes=MoveBody,
         gives=MovedReply,
-        problems=(*WRITES, "path_taken", "bad_name"),
+        problems=(*WRITES, "path_taken", "bad_name", "rewrap_needed"),
     ),
     Route("GET", "/v1/context:usage", doors.usage, "context:read", "What files use", gives=UsageReply),
     Route(
@@ -110,4 +112,5 @@ ROUTES = (
         answers=("application/octet-stream",),
         problems=("revision_pruned", "range_not_satisfiable"),
     ),
+    *envelopes.doors("context", plans.readable),
 )

@@ -59,12 +59,23 @@ with i as materialized (
   order by i.path
   on conflict (workspace, path) do nothing
   returning path, revision
+), private as materialized (
+  select p.path from steadhold.private_names(:workspace::text, 'context', :path::text[]) as p(path)
 )
-select n.n, held.revision, held.present, held.bytes, made.revision, e.names_max is not null or e.bytes_max is not null
-from i cross join lateral unnest(i.ns) as n(n)
+select n.n, held.revision, held.present, held.bytes, made.revision, e.names_max is not null or e.bytes_max is not null,
+  i.path in (select private.path from private), greatest(coalesce(held.revision, made.revision), s.base) + 1
+from i cross join lateral unnest(i.ns) as n(n) cross join ({settings}) s
 left join held on held.path = i.path
 left join made on made.path = i.path
 left join steadhold.entitlements e on e.workspace = :workspace::text
+
+-- name: readable
+-- rank: read
+-- The first paths under a prefix whose files are no envelopes.
+select f.path from steadhold.context_files f
+where f.workspace = :workspace::text and f.present and f.content_type <> 'application/jose'
+  and (f.path = :prefix::text or (f.path >= :low::text and f.path < :high::text))
+order by f.path limit 10
 
 -- name: hold_reference
 -- rank: names

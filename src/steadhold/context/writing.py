@@ -6,18 +6,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steadhold import access, blobs
+from steadhold import access, blobs, private
 from steadhold.context.model import Missing, RevisionConflict, StorageExhausted, Written, lost, spent
 from steadhold.kit.limits import UPLOAD_LEASE_SECONDS
 from steadhold.kit.plan import Plan, each, one, rows
 from steadhold.kit.sql import load
+from steadhold.private import SealRefusal
 
 SQL = load(__file__)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a path that is held has. `row` is its number in the database; `made` says that we made that row."""
+    """What a path that is held has. `row` is its number in the database; `made` says that we made that row.
+
+    Under a `private` prefix nothing but envelopes lies; `next` is the revision that a write makes.
+    """
 
     revision: int | None
     present: bool
@@ -25,12 +29,15 @@ class Held:
     row: int | None
     made: bool
     limited: bool
+    private: bool
+    next: int
 
     @classmethod
     def read(cls, *row: Any) -> Held:
         """Make one of a row of `hold`."""
-        revision, present, bytes, made, limited = row
-        return cls(revision, bool(present), bytes or 0, revision if made is None else made, made is not None, limited)
+        revision, present, bytes, made, limited, private, next = row
+        here = revision if made is None else made
+        return cls(revision, bool(present), bytes or 0, here, made is not None, limited, private, next or 0)
 
 
 def hold(workspace: str, paths: Mapping[str, bool], make: frozenset[str] = frozenset()) -> Plan[dict[str, Held]]:
@@ -51,11 +58,12 @@ def hold(workspace: str, paths: Mapping[str, bool], make: frozenset[str] = froze
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """What is to be written; None bytes delete."""
+    """What is to be written; None bytes delete. `sealed` is the revision that an envelope is bound to."""
 
     bytes: int | None
     digest: bytes
     content_type: str
+    sealed: int | None = None
 
 
 GONE = New(None, b"", "")
@@ -74,13 +82,16 @@ class Won:
 
 def write(
     workspace: str, path: str, expected: int | None, new: New, upload: str | None = None
-) -> Plan[Won | RevisionConflict | Missing | StorageExhausted]:
+) -> Plan[Won | RevisionConflict | Missing | StorageExhausted | SealRefusal]:
     """Write what is known by its digest, whose bytes the winner stores next. `upload` has its part of the quota."""
     making: frozenset[str] = frozenset({path} if expected is None else ())
     while True:
         held = (yield from hold(workspace, {path: True}, making))[path]
         if refused := lost(expected, held.revision, present=held.present):
             return refused
+        if new.bytes is not None and held.private and (unsealed := private.judged(new.sealed, held.next)):
+            yield from let_go(workspace, {path: held})
+            return unsealed
         names, size = int(new.bytes is not None) - int(held.present), (new.bytes or 0) - held.bytes
         room = upload or (f"put:{path}" if held.limited and (names > 0 or size > 0) else None)
         if room != upload and (full := (yield from _room(workspace, room or "", names, size))):

@@ -86,6 +86,47 @@ def seal_of(raw: bytes) -> Seal | SealFault:
     return Seal(header.kid, header.ctx)
 
 
+class SealReader:
+    """Reads the seal of an envelope that comes piece by piece, and keeps next to nothing of it."""
+
+    __slots__ = ("_cipher", "_dots", "_fault", "_head", "_size", "_tag")
+
+    def __init__(self) -> None:
+        self._head, self._cipher, self._tag = bytearray(), b"", bytearray()
+        self._dots = self._size = 0
+        self._fault = False
+
+    def update(self, piece: bytes) -> None:
+        """Read on."""
+        self._size += len(piece)
+        while piece and not self._fault:
+            part, dot, piece = piece.partition(b".")
+            self._take(part)
+            if dot:
+                self._dots += 1
+                self._head += dot if self._dots <= 3 else b""
+
+    def _take(self, part: bytes) -> None:
+        if self._dots < 3:
+            self._head += part
+            self._fault = len(self._head) > _HEADER_CHARS_MAX + _KEY_CHARS + _NONCE_CHARS + 3
+        elif self._dots == 3:  # of the ciphertext no more is needed than its last group of characters
+            self._fault = not _PART.fullmatch(part)
+            self._cipher = self._cipher[len(self._cipher) // 4 * 4 :] + part
+            self._cipher = self._cipher[len(self._cipher) // 4 * 4 :]
+        else:
+            self._tag += part[: _TAG_CHARS + 1]
+            self._fault = self._dots > 4 or len(self._tag) > _TAG_CHARS
+
+    def end(self) -> Seal | SealFault:
+        """What `seal_of` says of all that came."""
+        if self._size > SEALED_BYTES_MAX:
+            return SealFault(f"An envelope takes up to {SEALED_BYTES_MAX} bytes; these are {self._size}.")
+        if self._fault or self._dots != 4:
+            return SealFault("This is no JWE in compact form with the key, nonce and tag of the profile.")
+        return seal_of(bytes(self._head) + self._cipher + b"." + bytes(self._tag))
+
+
 def _parts_fault(parts: list[bytes]) -> str | None:
     if not all(_PART.fullmatch(part) and _canonical(part) for part in parts):
         return "The parts of an envelope are base64url without padding, each in its one spelling."

@@ -10,7 +10,14 @@ from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.page import page
 from steadhold.kit.sealed import MEDIA_TYPE, Kind
 from steadhold.private import model, plans
-from steadhold.private.model import EnvelopeMismatch, NotPrivate, PlaintextPresent, PlaintextRefused, Prefix
+from steadhold.private.model import (
+    EnvelopeMismatch,
+    NotPrivate,
+    PlaintextPresent,
+    PlaintextRefused,
+    Prefix,
+    RewrapNeeded,
+)
 from steadhold.web import conditions, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Problem, Request, Route
 from steadhold.web.reply import Instant
@@ -100,7 +107,7 @@ def _lifted(outcome: model.LiftOutcome) -> Answer:
     return reply.no_content(outcome.revision) if isinstance(outcome, Prefix) else problem.refused(outcome)
 
 
-def refused(outcome: model.SealRefusal) -> Problem:
+def refused(outcome: model.SealRefusal | RewrapNeeded) -> Problem:
     """Say why a write stored nothing."""
     match outcome:
         case PlaintextRefused(why):
@@ -110,5 +117,10 @@ def refused(outcome: model.SealRefusal) -> Problem:
             return Problem("envelope_mismatch", why, {"next_revision": next_revision})
         case NotPrivate():
             return Problem("not_private", "No private prefix covers this name, so it takes no envelope.")
+        case RewrapNeeded():
+            why = (
+                "An envelope is bound to its name and revision: open it, seal it for the new name, and delete this one."
+            )
+            return Problem("rewrap_needed", why)
         case _:
             assert_never(outcome)

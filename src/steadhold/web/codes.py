@@ -161,6 +161,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "plaintext_present": Kind(409, "stop", "What can be read lies under the prefix"),
     "plaintext_refused": Kind(422, "stop", "Only envelopes are stored under a private prefix"),
     "envelope_mismatch": Kind(422, "reread", "The envelope is bound to another place or revision"),
+    "rewrap_needed": Kind(422, "stop", "What is sealed is bound to its name and revision"),
     "not_private": Kind(422, "stop", "No private prefix covers the name"),
     "storage_exhausted": Kind(507, "stop", "The workspace's storage is exhausted"),
     # --- trouble here ---
