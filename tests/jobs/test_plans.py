@@ -10,6 +10,7 @@ import pytest
 from steadhold import jobs
 from steadhold.jobs import Complete, Configuration, Fail, JobEnd, Release, Retry, Settlement, Timer, Wait
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
+from steadhold.play.caller import play
 
 NOBODY = "0198f000-0000-7000-8000-000000000000"
 
@@ -78,7 +79,8 @@ def test_keys_and_types_have_so_many_slots(desk):
 def test_a_schedules_key_has_one_slot_whatever_the_type_says(desk):
     desk.configure("t", jobs.Configuration(concurrency=jobs.Concurrency(key_max=5)), None)
     for _ in range(3):
-        desk.accepted(concurrency_key="schedule:s")
+        mine = jobs.Submission("t", concurrency_key="schedule:s")  # as a schedule does: a user may not
+        play(desk.conn, jobs.submit.call(desk.workspace, mine))
     assert len(desk.claim("w", ["t"], 10)) == 1
     assert desk.claim("w", ["t"], 10) == []
 

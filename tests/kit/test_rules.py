@@ -7,17 +7,18 @@ import math
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Literal
 
 import pytest
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 import steadhold
 from steadhold import approvals, locks, state
 from steadhold.approvals import Artifact, Asked, By
 from steadhold.kit import rules
 from steadhold.kit.plan import Operation, operation
-from steadhold.kit.rules import Comment, Id, Length, Misuse, Path, Text, Uuid, json_of
+from steadhold.kit.rules import Comment, Id, Length, Misuse, Moment, Path, Rule, Text, Uuid, json_of
 
 ID = "0193a5f0-0000-7000-8000-000000000000"
 AGENT = By("robot", "service", ("approvals:request",))
@@ -36,6 +37,17 @@ class Order:
     notes: tuple[Comment, ...] = ()
 
 
+class Parcel(Struct):
+    to: Id
+    kind: Literal["box", "bag"] = "box"
+    tags: Annotated[tuple[Id, ...], Meta(max_length=2)] = ()
+    at: Moment | None = None
+
+
+def parcel_fault(parcel):
+    return "A bag has no tags." if parcel.kind == "bag" and parcel.tags else None
+
+
 @operation
 def verb(
     workspace: str,
@@ -48,6 +60,7 @@ def verb(
     body: Annotated[bytes, json_of(9)] = b"{}",
     title: Text = "t",
     share: Annotated[float, Meta(gt=0, lt=1)] = 0.5,
+    parcel: Annotated[Parcel, Rule(parcel_fault)] | None = None,
     **more,
 ):
     """Do nothing."""
@@ -74,6 +87,13 @@ def verb(
         (("a",), {"title": "n\0"}, "It holds no NUL"),
         (("a",), {"share": 0.0}, "It is more than 0; this is 0.0"),
         (("a",), {"share": 1.0}, "It is less than 1; this is 1.0"),
+        (("a",), {"ids": ID}, "ids: A list is wanted; this is str"),
+        (("a",), {"parcel": Parcel("/")}, r"parcel\.to: An id"),
+        (("a",), {"parcel": Parcel("x", "jar")}, r"parcel\.kind: It is one of box, bag; this is 'jar'"),
+        (("a",), {"parcel": Parcel("x", tags=("a", "b", "c"))}, r"parcel\.tags: It is at most 2; this is 3"),
+        (("a",), {"parcel": Parcel("x", tags=("a", ""))}, r"parcel\.tags\[1\]: An id"),
+        (("a",), {"parcel": Parcel("x", "bag", ("a",))}, "parcel: A bag has no tags"),
+        (("a",), {"parcel": Parcel("x", at=datetime(2030, 1, 1))}, r"parcel\.at: It has a time zone"),  # noqa: DTZ001
     ],
 )
 def test_what_breaks_a_rule_is_said_before_anything_is_asked(args, kw, why):

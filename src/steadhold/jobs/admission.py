@@ -6,20 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
 from steadhold import events
 from steadhold.access import NotEntitled, QueueFull
 from steadhold.jobs import model, moving, verdicts
-from steadhold.jobs.model import Configuration, Submission
+from steadhold.jobs.model import Configuration, Count, Submission, Submittable
 from steadhold.jobs.moving import SQL
 from steadhold.jobs.outcomes import Existing, InvalidInput, KeyConflict, Submitted
-from steadhold.kit.limits import INPUT_FAULTS_MAX
+from steadhold.kit.limits import INPUT_FAULTS_MAX, JOB_SCHEMA_BYTES_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.page import Page, page
 from steadhold.kit.plan import Plan, Refusal, each, maybe, operation, rows
+from steadhold.kit.rules import Id, Limit, Rule, json_fault
 
 SubmitOutcome: TypeAlias = Submitted | Existing | KeyConflict | NotEntitled | InvalidInput | QueueFull
 
@@ -46,7 +47,7 @@ class Configured:
 
 
 @operation
-def submit(workspace: str, job: Submission) -> Plan[SubmitOutcome]:
+def submit(workspace: str, job: Submittable) -> Plan[SubmitOutcome]:
     """Admit one job. The same submission, or one under a live `unique_key` with the same input, is the job there is."""
     return (yield from submit_all.plan(workspace, [job]))[0]
 
@@ -59,7 +60,7 @@ class NothingAdmitted(Refusal):
 
 
 @operation
-def submit_batch(workspace: str, jobs: Sequence[Submission]) -> Plan[list[SubmitOutcome] | NothingAdmitted]:
+def submit_batch(workspace: str, jobs: Sequence[Submittable]) -> Plan[list[SubmitOutcome] | NothingAdmitted]:
     """As `submit_all`, for an operation whose receipt is kept once one job was admitted."""
     outcomes = yield from submit_all.plan(workspace, jobs)
     return outcomes if any(isinstance(made, Submitted) for made in outcomes) else NothingAdmitted(tuple(outcomes))
@@ -67,7 +68,7 @@ def submit_batch(workspace: str, jobs: Sequence[Submission]) -> Plan[list[Submit
 
 @operation
 def submit_all(
-    workspace: str, jobs: Sequence[Submission], instead: Sequence[int] | None = None
+    workspace: str, jobs: Sequence[Submittable], instead: Sequence[int] | None = None
 ) -> Plan[list[SubmitOutcome]]:
     """Admit many jobs, one answer each; what is refused of one changes nothing about the others.
 
@@ -199,6 +200,18 @@ def schema_fault(schema: bytes) -> str | None:
     return None
 
 
+def configuration_fault(said: Configuration) -> str | None:
+    """Why a type cannot be held to this, as a sentence, where each of its members can."""
+    if said.input_schema is None:
+        return None
+    wrong = json_fault(JOB_SCHEMA_BYTES_MAX, said.input_schema) or schema_fault(said.input_schema)
+    return wrong and f"input_schema: {wrong}"
+
+
+Configurable: TypeAlias = Annotated[Configuration, Rule(configuration_fault)]
+"""What a type can be held to."""
+
+
 def input_faults(schema: bytes, input: bytes) -> tuple[tuple[str, str], ...]:
     """Where an input does not fit a schema: JSON pointers, each with what is wrong there."""
     found = _validator(schema).iter_errors(msgspec.json.decode(input))
@@ -211,7 +224,7 @@ def _pointer(path: Iterable[str | int]) -> str:
 
 @operation
 def configure(
-    workspace: str, type: str, configuration: Configuration, expected: int | None
+    workspace: str, type: Id, configuration: Configurable, expected: Count | None
 ) -> Plan[Configured | RevisionConflict | Missing]:
     """Write a job type's configuration: `expected` is the revision it replaces, None creates it."""
     made = yield from rows(
@@ -232,13 +245,13 @@ def configure(
 
 
 @operation
-def job_type(workspace: str, type: str) -> Plan[Configured | Missing]:
+def job_type(workspace: str, type: Id) -> Plan[Configured | Missing]:
     """Read a job type's current configuration. A type without one runs under the defaults, revision 0."""
     return (yield from maybe(SQL.type_of, _configured, workspace=workspace, type=type)) or Missing()
 
 
 @operation
-def job_types(workspace: str, after: str, limit: int) -> Plan[Page[Configured]]:
+def job_types(workspace: str, after: str, limit: Limit) -> Plan[Page[Configured]]:
     """List the configured job types by name."""
     found = yield from rows(SQL.types_page, workspace=workspace, after=after, limit=limit + 1)
     return page([_configured(*row) for row in found], limit, "job-types", lambda each: (each.type,))

@@ -5,17 +5,31 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
+from steadhold.kit import limits
 from steadhold.kit.ids import new_id
+from steadhold.kit.rules import Comment, Delay, Fence, Id, Length, Moment, Reference, Rule, Seconds, Uuid, json_of
 
 State: TypeAlias = Literal["accepted", "running", "waiting", "completed", "failed", "cancelled"]
 Class: TypeAlias = Literal["transient", "timeout", "rate_limited", "interrupted", "permanent", "bug"]
 Covered: TypeAlias = Literal["complete", "partial", "unknown"]
+
+Priority: TypeAlias = Annotated[int, Meta(ge=0, le=limits.PRIORITY_MAX)]
+Several: TypeAlias = Annotated[int, Meta(ge=1, le=limits.JOBS_AT_ONCE_MAX)]
+Attempts: TypeAlias = Annotated[int, Meta(ge=1, le=limits.ATTEMPTS_MAX)]
+Runtime: TypeAlias = Annotated[float, Meta(gt=0, le=limits.RUN_SECONDS_MAX)]
+Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=limits.FENCE_NUMBER_MAX)]
+Tags: TypeAlias = Annotated[tuple[Id, ...], Meta(max_length=limits.JOB_TAGS_MAX)]
+Inputs: TypeAlias = Annotated[tuple[Reference, ...], Meta(max_length=limits.JOB_INPUTS_MAX)]
+Kind: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
+Input: TypeAlias = Annotated[bytes, json_of(limits.JOB_INPUT_BYTES_MAX)]
+Result: TypeAlias = Annotated[bytes, json_of(limits.JOB_RESULT_BYTES_MAX)]
 
 STATES: Final[tuple[State, ...]] = ("accepted", "running", "waiting", "completed", "failed", "cancelled")
 ACCEPTED, RUNNING, WAITING, COMPLETED, FAILED, CANCELLED = range(6)
@@ -86,17 +100,17 @@ class Retry:
     is the share of it that chance may take away.
     """
 
-    base_seconds: float = 1.0
-    cap_seconds: float = 600.0
-    jitter: float = 0.5
+    base_seconds: Seconds = 1.0
+    cap_seconds: Seconds = 600.0
+    jitter: Share = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Concurrency:
     """How many jobs may run at once: of the whole type (None: any number), and under one concurrency key."""
 
-    type_max: int | None = None
-    key_max: int = 1
+    type_max: Several | None = None
+    key_max: Several = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +118,13 @@ class Configuration:
     """What a job type is held to. The defaults are revision 0, under which an unregistered type runs."""
 
     input_schema: bytes | None = None
-    lease_seconds: float = 30.0
-    attempts_max: int = 10
-    timeout_seconds: float | None = None
+    lease_seconds: Length = 30.0
+    attempts_max: Attempts = 10
+    timeout_seconds: Runtime | None = None
     retry: Retry = Retry()
     concurrency: Concurrency = Concurrency()
-    retention_seconds: float | None = None
-    versions: tuple[str, ...] = ()
+    retention_seconds: Seconds | None = None
+    versions: Tags = ()
 
 
 DEFAULTS: Final = Configuration()
@@ -122,66 +136,83 @@ class Submission(msgspec.Struct, frozen=True):
     Make it once for each job that is meant: its `id` is the job's, so the same submission is the same job.
     """
 
-    type: str
-    input: bytes | None = b"null"
-    input_ref: str | None = None
-    inputs: tuple[str, ...] = ()
-    priority: int = 5
-    run_at: datetime | None = None
-    unique_key: str | None = None
-    concurrency_key: str | None = None
-    deadline_seconds: float | None = None
-    evidence_not_before: datetime | None = None
-    tags: tuple[str, ...] = ()
-    correlation_id: str | None = None
-    trace: str | None = None
-    id: str = msgspec.field(default_factory=new_id)
+    type: Id
+    input: Input | None = b"null"
+    input_ref: Reference | None = None
+    inputs: Inputs = ()
+    priority: Priority = 5
+    run_at: Moment | None = None
+    unique_key: Id | None = None
+    concurrency_key: Id | None = None
+    deadline_seconds: Seconds | None = None
+    evidence_not_before: Moment | None = None
+    tags: Tags = ()
+    correlation_id: Id | None = None
+    trace: Id | None = None
+    id: Uuid = msgspec.field(default_factory=new_id)
+
+
+OURS: Final = "schedule:"
+"""Concurrency keys that begin so are of schedules."""
+
+
+def submission_fault(job: Submission) -> str | None:
+    """Why a job cannot be so, as a sentence, where each of its members can."""
+    if job.input_ref is not None and job.input not in (None, b"null"):
+        return "There is input or an input_ref, and not both."
+    if job.concurrency_key is not None and job.concurrency_key.startswith(OURS):
+        return f"concurrency_key: Those that begin with {OURS} belong to schedules."
+    return None
+
+
+Submittable: TypeAlias = Annotated[Submission, Rule(submission_fault)]
+"""A job that can be submitted."""
 
 
 class Coverage(msgspec.Struct, frozen=True):
     """How much of what was asked a result covers."""
 
     state: Covered
-    expected: int | None = None
-    covered: int | None = None
+    expected: Count | None = None
+    covered: Count | None = None
 
 
 class Timer(msgspec.Struct, frozen=True):
     """Waits for a time to pass."""
 
-    seconds: float
+    seconds: Delay
 
 
 class Signal(msgspec.Struct, frozen=True):
     """Waits until somebody signals the job by this name."""
 
-    name: str
+    name: Id
 
 
 class JobEnd(msgspec.Struct, frozen=True):
     """Waits until another job has ended, however."""
 
-    job_id: str
+    job_id: Uuid
 
 
 class ApprovalEnd(msgspec.Struct, frozen=True):
     """Waits until an approval has its outcome, which it has when it expires at the latest."""
 
-    approval_id: str
+    approval_id: Uuid
 
 
 class EffectEnd(msgspec.Struct, frozen=True):
     """Waits until an effect is not open: all of it is decided, and nobody has to look."""
 
-    effect_id: str
+    effect_id: Id
 
 
 class Match(msgspec.Struct, frozen=True, omit_defaults=True):
     """The events that say exactly this of themselves; what is None does not matter."""
 
-    type: str | None = None
-    aggregate_id: str | None = None
-    correlation_id: str | None = None
+    type: Kind | None = None
+    aggregate_id: Id | None = None
+    correlation_id: Id | None = None
 
 
 class InboxEvent(msgspec.Struct, frozen=True):
@@ -190,9 +221,9 @@ class InboxEvent(msgspec.Struct, frozen=True):
     It ends too where that cannot be told: events in between were removed, another epoch began, the inbox was deleted.
     """
 
-    inbox: str
-    epoch: str
-    sequence: int
+    inbox: Id
+    epoch: Id
+    sequence: Count
     match: Match | None = None
 
 
@@ -204,17 +235,17 @@ BOUNDED: Final = (Timer, ApprovalEnd)
 class Complete(msgspec.Struct, frozen=True):
     """The computation ended. `evidence_at` is the instant of the oldest evidence used."""
 
-    result: bytes | None = b"null"
-    result_ref: str | None = None
+    result: Result | None = b"null"
+    result_ref: Reference | None = None
     coverage: Coverage | None = None
-    evidence_at: datetime | None = None
+    evidence_at: Moment | None = None
 
 
 class Fail(msgspec.Struct, frozen=True):
     """The attempt failed; its class decides whether there is another."""
 
-    error_code: str
-    message: str = ""
+    error_code: Id
+    message: Comment = ""
     klass: Class = "transient"
 
 
@@ -225,9 +256,9 @@ class ConfirmCancel(msgspec.Struct, frozen=True):
 class Wait(msgspec.Struct, frozen=True):
     """Hand the job back until a fact holds, or the instant `until` has passed; the answer is committed as `stage`."""
 
-    stage: str
+    stage: Id
     awaited: Awaited
-    until: datetime | None = None
+    until: Moment | None = None
 
     def __post_init__(self) -> None:
         """Refuse a wait that nothing bounds."""
@@ -238,19 +269,25 @@ class Wait(msgspec.Struct, frozen=True):
 class Release(msgspec.Struct, frozen=True):
     """Hand the job back untouched, to be run after some seconds. Costs no attempt."""
 
-    after_seconds: float = 0.0
+    after_seconds: Delay = 0.0
 
 
-Said: TypeAlias = Complete | Fail | ConfirmCancel | Wait | Release
+def result_fault(said: Complete) -> str | None:
+    """Why nothing can have come of it so, as a sentence, where each of its members can."""
+    both = said.result_ref is not None and said.result not in (None, b"null")
+    return "There is result or a result_ref, and not both." if both else None
+
+
+Said: TypeAlias = Annotated[Complete, Rule(result_fault)] | Fail | ConfirmCancel | Wait | Release
 
 
 class Settlement(msgspec.Struct, frozen=True):
     """What one owner says of one job. `revision`: only if the job still has it."""
 
-    id: str
-    fence: int
+    id: Uuid
+    fence: Fence
     said: Said
-    revision: int | None = None
+    revision: Count | None = None
 
 
 def digest(content: bytes) -> bytes:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
 from steadhold.access import NotEntitled, QueueFull
 from steadhold.jobs.model import State
+from steadhold.kit.limits import PROGRESS_BYTES_MAX
 from steadhold.kit.plan import Refusal
+from steadhold.kit.rules import Fence, Uuid, json_of
+
+Progress: TypeAlias = Annotated[bytes, json_of(PROGRESS_BYTES_MAX)]
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -139,9 +143,9 @@ class Checkpointed(msgspec.Struct, frozen=True):
 class Beat(msgspec.Struct, frozen=True):
     """One owner's heartbeat. `progress` is exact JSON."""
 
-    id: str
-    fence: int
-    progress: bytes | None = None
+    id: Uuid
+    fence: Fence
+    progress: Progress | None = None
 
 
 class Beaten(msgspec.Struct, frozen=True):

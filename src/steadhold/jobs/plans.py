@@ -5,23 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from steadhold import events, fences
 from steadhold.fences import Granted, Renewal, Wanted
 from steadhold.jobs import model, moving
+from steadhold.jobs.model import Count, Result
 from steadhold.jobs.moving import SQL
-from steadhold.jobs.outcomes import Beat, Beaten, Checkpoint, CheckpointConflict, Checkpointed, Claimed, StagesFull
+from steadhold.jobs.outcomes import (
+    Beat,
+    Beaten,
+    Checkpoint,
+    CheckpointConflict,
+    Checkpointed,
+    Claimed,
+    Progress,
+    StagesFull,
+)
+from steadhold.kit import limits
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import STAGES_MAX
 from steadhold.kit.outcome import RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, each, operation, rows, single_operation
+from steadhold.kit.rules import Fence, Id, Length, Moment, Reference, Uuid
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-OURS: Final = "schedule:"
 UNLIMITED: Final[Mapping[str, int]] = MappingProxyType({})
+
+Types: TypeAlias = Annotated[Sequence[Id], Meta(max_length=limits.CLAIM_TYPES_MAX)]
+Claims: TypeAlias = Annotated[int, Meta(ge=1, le=limits.CLAIM_ITEMS_MAX)]
 
 CheckpointOutcome: TypeAlias = Checkpointed | CheckpointConflict | StagesFull | RevisionConflict | StaleFence
 
@@ -44,7 +59,7 @@ class Picked(msgspec.Struct, frozen=True, gc=False):
             return UNLIMITED
         limits: dict[str, int] = {}
         if self.concurrency_key is not None:
-            limits[f"key:{self.concurrency_key}"] = 1 if self.concurrency_key.startswith(OURS) else self.key_max
+            limits[f"key:{self.concurrency_key}"] = 1 if self.concurrency_key.startswith(model.OURS) else self.key_max
         if self.type_max is not None:
             limits[f"type:{self.type}"] = self.type_max
         return limits
@@ -53,14 +68,14 @@ class Picked(msgspec.Struct, frozen=True, gc=False):
 @single_operation
 def claim(
     workspace: str,
-    worker: str,
-    types: Sequence[str],
-    limit: int,
-    lease_seconds: float | None = None,
+    worker: Id,
+    types: Types,
+    limit: Claims,
+    lease_seconds: Length | None = None,
     *,
-    versions: Sequence[str] = (),
-    floor: datetime = EPOCH,
-    key: str | None = None,
+    versions: Sequence[Id] = (),
+    floor: Moment = EPOCH,
+    key: Id | None = None,
 ) -> Plan[list[Claimed]]:
     """Take up to `limit` ready jobs of these types, by priority (0 first), `run_at` and id; each under a new fence.
 
@@ -232,7 +247,7 @@ def heartbeat_all(workspace: str, beats: Sequence[Beat]) -> Plan[list[Beaten | S
 
 
 @operation
-def heartbeat(workspace: str, id: str, fence: int, progress: bytes | None = None) -> Plan[Beaten | StaleFence]:
+def heartbeat(workspace: str, id: Uuid, fence: Fence, progress: Progress | None = None) -> Plan[Beaten | StaleFence]:
     """Renew one lease. `progress` is exact JSON that the job shows."""
     return (yield from heartbeat_all.plan(workspace, [Beat(id, fence, progress)]))[0]
 
@@ -240,14 +255,14 @@ def heartbeat(workspace: str, id: str, fence: int, progress: bytes | None = None
 @operation
 def checkpoint(
     workspace: str,
-    id: str,
-    fence: int,
-    stage: str,
-    result: bytes | None = b"null",
+    id: Uuid,
+    fence: Fence,
+    stage: Id,
+    result: Result | None = b"null",
     *,
-    result_ref: str | None = None,
+    result_ref: Reference | None = None,
     input_digest: bytes | None = None,
-    revision: int | None = None,
+    revision: Count | None = None,
 ) -> Plan[CheckpointOutcome]:
     """Commit a stage for ever. The same content again is the same checkpoint; other content is refused."""
     if stale := (yield from fences.require(workspace, [FenceRef(moving.subject(id), fence)])):

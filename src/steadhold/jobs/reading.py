@@ -15,6 +15,7 @@ from steadhold.jobs.steering import Filter
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page
 from steadhold.kit.plan import Plan, each, maybe, operation, rows
+from steadhold.kit.rules import Id, Limit, Uuid
 
 LAST: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
@@ -111,7 +112,7 @@ class Contents:
 
 
 @operation
-def get(workspace: str, id: str) -> Plan[View | Missing]:
+def get(workspace: str, id: Uuid) -> Plan[View | Missing]:
     """Read a job, with the effects of its line: its own, and those of the jobs that it retries or that retry it."""
     view = yield from maybe(SQL.look, View, workspace=workspace, id=id)
     return Missing() if view is None else (yield from _with_effects(workspace, [view]))[0]
@@ -130,13 +131,13 @@ def _with_effects(workspace: str, views: Sequence[View]) -> Plan[list[View]]:
 
 
 @operation
-def contents(workspace: str, id: str) -> Plan[Contents | Missing]:
+def contents(workspace: str, id: Uuid) -> Plan[Contents | Missing]:
     """Read a job's input and result, byte for byte."""
     return (yield from maybe(SQL.bytes_of, Contents, workspace=workspace, id=id)) or Missing()
 
 
 @operation
-def jobs(workspace: str, which: Filter, before: str | None, limit: int) -> Plan[Page[View]]:
+def jobs(workspace: str, which: Filter, before: Uuid | None, limit: Limit) -> Plan[Page[View]]:
     """List jobs, the newest first, before an id."""
     found = yield from rows(
         SQL.page,
@@ -155,7 +156,7 @@ def jobs(workspace: str, which: Filter, before: str | None, limit: int) -> Plan[
 
 
 @operation
-def checkpoints(workspace: str, id: str, after: str, limit: int) -> Plan[Page[Checkpoint] | Missing]:
+def checkpoints(workspace: str, id: Uuid, after: str, limit: Limit) -> Plan[Page[Checkpoint] | Missing]:
     """List the committed stages that a job sees, its own and those of the jobs it retries, by name."""
     view = yield from maybe(SQL.look, View, workspace=workspace, id=id)
     if view is None:
@@ -165,7 +166,7 @@ def checkpoints(workspace: str, id: str, after: str, limit: int) -> Plan[Page[Ch
 
 
 @operation
-def checkpoint_of(workspace: str, id: str, stage: str) -> Plan[Checkpoint | Missing]:
+def checkpoint_of(workspace: str, id: Uuid, stage: Id) -> Plan[Checkpoint | Missing]:
     """Read one committed stage."""
     view = yield from maybe(SQL.look, View, workspace=workspace, id=id)
     if view is None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from steadhold import events
 from steadhold.jobs import admission, model, moving, verdicts, waiting
-from steadhold.jobs.model import State
+from steadhold.jobs.model import Count, State
 from steadhold.jobs.moving import SQL, Change
 from steadhold.jobs.outcomes import (
     Cancelling,
@@ -26,9 +25,12 @@ from steadhold.jobs.outcomes import (
     TooMany,
 )
 from steadhold.jobs.verdicts import Move
-from steadhold.kit.limits import PAGE_ITEMS_MAX, SIGNALS_MAX
+from steadhold.kit.limits import PAGE_ITEMS_MAX, SIGNAL_DATA_BYTES_MAX, SIGNALS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, each, operation, rows, single_operation
+from steadhold.kit.rules import Comment, Id, Moment, Text, Uuid, json_of
+
+Data: TypeAlias = Annotated[bytes, json_of(SIGNAL_DATA_BYTES_MAX)]
 
 BULK_MAX = PAGE_ITEMS_MAX
 CANCELLED = Move(model.CANCELLED, "cancel")
@@ -39,11 +41,11 @@ class Filter:
     """Which jobs are meant. What is None does not matter."""
 
     state: State | None = None
-    type: str | None = None
-    unique_key: str | None = None
-    tag: str | None = None
-    created_after: datetime | None = None
-    created_before: datetime | None = None
+    type: Id | None = None
+    unique_key: Id | None = None
+    tag: Id | None = None
+    created_after: Moment | None = None
+    created_before: Moment | None = None
 
 
 CancelOutcome: TypeAlias = Cancelling | Missing | RevisionConflict
@@ -54,7 +56,7 @@ BulkOutcome: TypeAlias = Counted | Steered | CountChanged | TooMany
 
 @operation
 def cancel(
-    workspace: str, id: str, by: str, reason: str | None = None, *, revision: int | None = None
+    workspace: str, id: Uuid, by: Text, reason: Comment | None = None, *, revision: Count | None = None
 ) -> Plan[CancelOutcome]:
     """Cancel a job that nobody runs; ask whoever runs it to stop; say that it is too late. Repeats say the same."""
     while True:  # again where a twin in the same transaction moved the job first
@@ -82,7 +84,7 @@ def cancel(
 
 
 @single_operation
-def retry(workspace: str, id: str, new_id: str, *, revision: int | None = None) -> Plan[RetryOutcome]:
+def retry(workspace: str, id: Uuid, new_id: Uuid, *, revision: Count | None = None) -> Plan[RetryOutcome]:
     """Admit an ended job anew, as `new_id`, with the configuration and inputs it had and the stages it committed.
 
     The workspace must still be entitled to it, as to any other job.
@@ -113,7 +115,7 @@ def retry(workspace: str, id: str, new_id: str, *, revision: int | None = None) 
 
 @operation
 def signal(
-    workspace: str, id: str, name: str, data: bytes | None = None, *, revision: int | None = None
+    workspace: str, id: Uuid, name: Id, data: Data | None = None, *, revision: Count | None = None
 ) -> Plan[SignalOutcome]:
     """Tell a job something. It is kept, exact JSON, until the job waits for this name; each wait takes one."""
     while True:
@@ -139,7 +141,7 @@ def signal(
 
 @single_operation
 def cancel_all(
-    workspace: str, which: Filter, expected: int | None, by: str, reason: str | None = None
+    workspace: str, which: Filter, expected: Count | None, by: Text, reason: Comment | None = None
 ) -> Plan[BulkOutcome]:
     """Cancel every live job that a filter means, if they are as many as expected; None only counts them."""
     ids = yield from _matching(workspace, which, model.LIVE)
@@ -155,7 +157,7 @@ def cancel_all(
 
 
 @single_operation
-def retry_all(workspace: str, which: Filter, expected: int | None, new_ids: Sequence[str]) -> Plan[BulkOutcome]:
+def retry_all(workspace: str, which: Filter, expected: Count | None, new_ids: Sequence[Uuid]) -> Plan[BulkOutcome]:
     """Retry every ended job that a filter means, if they are as many as expected, under `new_ids`; None only counts."""
     ids = yield from _matching(workspace, which, (model.COMPLETED, model.FAILED, model.CANCELLED))
     if (verdict := _counted(ids, expected)) is not None:

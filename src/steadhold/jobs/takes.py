@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
-from steadhold.jobs.model import Class, Covered, State
+from steadhold.jobs.model import Attempts, Class, Count, Covered, Kind, Priority, Runtime, Several, Share, State
 from steadhold.kit import limits
-from steadhold.kit.ids import ID_PATTERN, NO_NUL, UUID_PATTERN, whole
+from steadhold.kit.ids import whole
+from steadhold.kit.rules import Comment, Delay, Fence, Id, Length, Moment, Reference, Seconds, Uuid
 
-Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN))]
-Uuid: TypeAlias = Annotated[str, Meta(pattern=whole(UUID_PATTERN))]
 Digest: TypeAlias = Annotated[str, Meta(pattern=whole("[0-9a-f]{64}"))]
-Text: TypeAlias = Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
-Reference: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
-Moment: TypeAlias = Annotated[datetime, Meta(tz=True)]
-Fence: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
-Delay: TypeAlias = Annotated[float, Meta(ge=0, le=limits.DELAY_SECONDS_MAX)]
-Lease: TypeAlias = Annotated[float, Meta(ge=limits.LEASE_SECONDS_MIN, le=limits.LEASE_SECONDS_MAX)]
 Bytes: TypeAlias = Raw | UnsetType
 
 
@@ -35,11 +27,11 @@ class SubmitBody(Taken, kw_only=True, frozen=True):
     input: Bytes = UNSET
     input_ref: Reference | None = None
     inputs: Annotated[list[Reference], Meta(max_length=limits.JOB_INPUTS_MAX)] = []
-    priority: Annotated[int, Meta(ge=0, le=limits.PRIORITY_MAX)] = 5
+    priority: Priority = 5
     run_at: Moment | None = None
     unique_key: Id | None = None
     concurrency_key: Id | None = None
-    deadline_seconds: Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)] | None = None
+    deadline_seconds: Seconds | None = None
     evidence_not_before: Moment | None = None
     tags: Annotated[list[Id], Meta(max_length=limits.JOB_TAGS_MAX)] = []
     correlation_id: Id | None = None
@@ -55,28 +47,28 @@ class SubmitBatch(Taken, kw_only=True, frozen=True):
 class RetryBody(Taken, kw_only=True, frozen=True):
     """How failures are spaced."""
 
-    base_seconds: Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)] = 1.0
-    cap_seconds: Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)] = 600.0
-    jitter: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    base_seconds: Seconds = 1.0
+    cap_seconds: Seconds = 600.0
+    jitter: Share = 0.5
 
 
 class ConcurrencyBody(Taken, kw_only=True, frozen=True):
     """How many may run at once."""
 
-    type_max: Annotated[int, Meta(ge=1, le=limits.JOBS_AT_ONCE_MAX)] | None = None
-    key_max: Annotated[int, Meta(ge=1, le=limits.JOBS_AT_ONCE_MAX)] = 1
+    type_max: Several | None = None
+    key_max: Several = 1
 
 
 class ConfigurationBody(Taken, kw_only=True, frozen=True):
     """What a job type is held to; what is left out has its default."""
 
     input_schema: Bytes = UNSET
-    lease_seconds: Lease = 30.0
-    attempts_max: Annotated[int, Meta(ge=1, le=limits.ATTEMPTS_MAX)] = 10
-    timeout_seconds: Annotated[float, Meta(gt=0, le=limits.RUN_SECONDS_MAX)] | None = None
+    lease_seconds: Length = 30.0
+    attempts_max: Attempts = 10
+    timeout_seconds: Runtime | None = None
     retry: RetryBody = RetryBody()
     concurrency: ConcurrencyBody = ConcurrencyBody()
-    retention_seconds: Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)] | None = None
+    retention_seconds: Seconds | None = None
     versions: Annotated[list[Id], Meta(max_length=limits.JOB_TAGS_MAX)] = []
 
 
@@ -87,7 +79,7 @@ class ClaimBody(Taken, kw_only=True, frozen=True):
     types: Annotated[list[Id], Meta(min_length=1, max_length=limits.CLAIM_TYPES_MAX)]
     versions: Annotated[list[Id], Meta(max_length=limits.JOB_TAGS_MAX)] = []
     limit: Annotated[int, Meta(ge=1, le=limits.CLAIM_ITEMS_MAX)] = 1
-    lease_seconds: Lease | None = None
+    lease_seconds: Length | None = None
     wait_seconds: Annotated[float, Meta(ge=0, le=limits.WAIT_SECONDS_MAX)] = 0.0
 
 
@@ -123,8 +115,8 @@ class CoverageBody(Taken, kw_only=True, frozen=True):
     """How much of what was asked a result covers."""
 
     state: Covered
-    expected: Annotated[int, Meta(ge=0)] | None = None
-    covered: Annotated[int, Meta(ge=0)] | None = None
+    expected: Count | None = None
+    covered: Count | None = None
 
 
 class CompletedSaid(Taken, kw_only=True, frozen=True, tag="completed", tag_field="state"):
@@ -140,7 +132,7 @@ class FailedSaid(Taken, kw_only=True, frozen=True, tag="failed", tag_field="stat
     """The attempt failed."""
 
     error_code: Id
-    message: Text = ""
+    message: Comment = ""
     klass: Class = msgspec.field(default="transient", name="class")
 
 
@@ -152,13 +144,13 @@ class PlaceBody(Taken, kw_only=True, frozen=True):
     """A position in an inbox."""
 
     epoch: Id
-    sequence: Annotated[int, Meta(ge=0, le=limits.FENCE_NUMBER_MAX)]
+    sequence: Count
 
 
 class MatchBody(Taken, kw_only=True, frozen=True):
     """The events that say exactly this of themselves."""
 
-    type: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)] | None = None
+    type: Kind | None = None
     aggregate_id: Id | None = None
     correlation_id: Id | None = None
 
@@ -215,7 +207,7 @@ class SettleBatch(Taken, kw_only=True, frozen=True):
 class CancelBody(Taken, kw_only=True, frozen=True):
     """Why."""
 
-    reason: Text | None = None
+    reason: Comment | None = None
 
 
 class AgainBody(Taken, kw_only=True, frozen=True):
@@ -244,5 +236,5 @@ class BulkBody(Taken, kw_only=True, frozen=True):
     """Without `expect_count` the jobs that the filter means are only counted."""
 
     filter: FilterBody
-    expect_count: Annotated[int, Meta(ge=0)] | None = None
-    reason: Text | None = None
+    expect_count: Count | None = None
+    reason: Comment | None = None

@@ -131,12 +131,14 @@ def evidence_fault(not_before: datetime | None, evidence_at: datetime | None) ->
 
 
 class _Pinned(msgspec.Struct, forbid_unknown_fields=True):
+    """As it was kept: the bounds of today are for what comes in, so no rule is read from the model."""
+
     input_schema: msgspec.Raw
     lease_seconds: float
     attempts_max: int
     timeout_seconds: float | None
-    retry: Retry
-    concurrency: Concurrency
+    retry: dict[str, float]
+    concurrency: dict[str, int | None]
     retention_seconds: float | None
     versions: tuple[str, ...]
 
@@ -153,8 +155,8 @@ def configuration(body: bytes | None) -> Configuration:
         found.lease_seconds,
         found.attempts_max,
         found.timeout_seconds,
-        found.retry,
-        found.concurrency,
+        Retry(**found.retry),
+        Concurrency(found.concurrency["type_max"], found.concurrency["key_max"] or 1),
         found.retention_seconds,
         found.versions,
     )

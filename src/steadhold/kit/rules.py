@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import operator
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, is_dataclass
+from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from msgspec import Meta, Struct
@@ -57,6 +59,9 @@ Path: TypeAlias = Annotated[str, Rule(path_fault)]
 Hash: TypeAlias = Annotated[str, Meta(pattern=whole(HASH_PATTERN))]
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
 Comment: TypeAlias = Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
+Reference: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_CHARS_MAX, pattern=NO_NUL)]
+Moment: TypeAlias = Annotated[datetime, Meta(tz=True)]
+Delay: TypeAlias = Annotated[float, Meta(ge=0, le=limits.DELAY_SECONDS_MAX)]
 Fence: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
 Length: TypeAlias = Annotated[float, Meta(ge=limits.LEASE_SECONDS_MIN, le=limits.LEASE_SECONDS_MAX)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)]
@@ -91,7 +96,7 @@ def _tester(hint: Any) -> Tester | None:
     """What tests values of a type; None where nothing in it has a rule."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _ruled(inner[0], inner[1:])
+        return _both(_tester(inner[0]), _ruled(inner[0], inner[1:]))
     if origin in (Union, types.UnionType):
         return _either(inner)
     if origin in (tuple, list, Sequence) and inner:
@@ -109,8 +114,14 @@ def _named(names: Sequence[object]) -> Tester:
     return tester
 
 
+def _both(one: Tester | None, other: Tester | None) -> Tester | None:
+    if one is None or other is None:
+        return one or other
+    return lambda where, value: itertools.chain(one(where, value), other(where, value))
+
+
 def _ruled(of: Any, said: Sequence[Any]) -> Tester | None:
-    kinds: tuple[type, ...] = (int, float) if of is float else (of,)
+    kinds: tuple[type, ...] = (int, float) if of is float else (get_origin(of) or of,)
     faults = [one.fault for one in said if isinstance(one, Rule)]
     faults = faults or [functools.partial(_bounds_fault, one) for one in said if isinstance(one, Meta)]
 
@@ -123,9 +134,11 @@ def _ruled(of: Any, said: Sequence[Any]) -> Tester | None:
     return tester if faults else None
 
 
-def _bounds_fault(meta: Meta, value: float | str | bytes) -> str | None:
+def _bounds_fault(meta: Meta, value: float | datetime | Sized) -> str | None:
     """What the doors read from the same words; a NaN is within no bounds."""
-    size = len(value) if isinstance(value, str | bytes) else value
+    if isinstance(value, datetime):
+        return None if value.tzinfo or not meta.tz else "It has a time zone; this one has none."
+    size = len(value) if isinstance(value, Sized) else value
     for word, bound, holds in (
         ("more than", meta.gt, operator.gt),
         ("at least", meta.ge if meta.min_length is None else meta.min_length, operator.ge),
@@ -163,6 +176,9 @@ def _all(one: Tester | None) -> Tester | None:
         return None
 
     def tester(where: str, value: Any) -> Iterator[Fault]:
+        if isinstance(value, str | bytes):
+            yield where, f"A list is wanted; this is {type(value).__name__}."
+            return
         for place, item in enumerate(value):
             yield from one(f"{where}[{place}]", item)
 

@@ -9,7 +9,7 @@ from msgspec import UNSET, Raw
 
 from steadhold.jobs.doors import content
 from steadhold.kit.limits import JOB_INPUT_BYTES_MAX, SCHEDULE_EVENT_BYTES_MAX
-from steadhold.schedules import cron, instants
+from steadhold.schedules import cron, fitting
 from steadhold.schedules import spec as specs
 from steadhold.schedules.spec import Event, Job, Spec
 from steadhold.schedules.wire import Dst, InboxTarget, JobTarget, SpecBody
@@ -19,21 +19,22 @@ from steadhold.web.problem import stop
 
 def spec_of(body: SpecBody) -> Spec:
     """The spec that a body describes; Stop where it is none."""
-    members = _members(body)
+    if body.cron is None and body.dst is not None:
+        stop("bad_schedule", "dst says how cron is read; without cron leave it out.", pointer="/dst")
     try:
-        return Spec(**members)
+        return fitting.fit(Spec(**_members(body)))
     except specs.Unfit as unfit:
-        stop("bad_schedule", str(unfit), pointer=f"/{unfit.member}")
+        stop(unfit.code, str(unfit), pointer=f"/{unfit.member}" if unfit.member else "", **unfit.more)
 
 
 def _members(body: SpecBody) -> dict[str, Any]:
-    text, target, dst = _one_cadence(body), body.target, body.dst or Dst()
+    target, dst = body.target, body.dst or Dst()
     return {
         "job": None if target.job is None else _job(target.job),
         "event": None if target.inbox is None else _event(target.inbox),
-        "cron": text,
+        "cron": None if body.cron is None else _as_kept(body.cron),
         "every_seconds": body.every_seconds,
-        "at": _whole(body.at, "/at"),
+        "at": _utc(body.at),
         "time_zone": body.time_zone,
         "gap": dst.gap,
         "fold": dst.fold,
@@ -43,44 +44,19 @@ def _members(body: SpecBody) -> dict[str, Any]:
         "overlap": body.overlap or ("coalesce" if target.inbox is None else "enqueue"),
         "sequential": body.sequential,
         "jitter_seconds": body.jitter_seconds,
-        "starts_at": _whole(body.starts_at, "/starts_at"),
-        "ends_at": _whole(body.ends_at, "/ends_at"),
+        "starts_at": _utc(body.starts_at),
+        "ends_at": _utc(body.ends_at),
         "paused": body.paused,
         "freshness_seconds": body.freshness_seconds,
     }
 
 
-def _one_cadence(body: SpecBody) -> str | None:
-    """The expression, where there is one, as it is kept."""
-    if sum(said is not None for said in (body.cron, body.every_seconds, body.at)) != 1:
-        stop("bad_schedule", "Say exactly one of cron, every_seconds and at.", pointer="")
-    if body.sequential and body.overlap != "enqueue" and body.target.inbox is None:
-        stop("bad_schedule", 'Only overlap "enqueue" can be sequential.', pointer="/sequential")
-    if body.starts_at is not None and body.ends_at is not None and body.starts_at >= body.ends_at:
-        stop("bad_schedule", "`ends_at` has to lie after `starts_at`.", pointer="/ends_at")
-    if body.cron is not None:
-        return _cron(body.cron, body.time_zone)
-    for name in ("time_zone", "dst"):
-        if getattr(body, name) is not None:
-            stop("bad_schedule", f"{name} says how cron is read; without cron leave it out.", pointer=f"/{name}")
-    return None
-
-
-def _cron(text: str, time_zone: str | None) -> str:
+def _as_kept(text: str) -> str:
     parsed = cron.parse(text)
-    if isinstance(parsed, cron.CronFault):
-        stop("bad_cron", parsed.why, pointer="/cron", field=parsed.field, position=parsed.position)
-    if time_zone is None:
-        stop("bad_time_zone", "cron needs time_zone: a name such as Europe/Berlin, or UTC.", pointer="/time_zone")
-    zone = instants.zone(time_zone)
-    if isinstance(zone, instants.ZoneFault):
-        stop("bad_time_zone", zone.why, pointer="/time_zone")
-    return parsed.text
+    return text if isinstance(parsed, cron.CronFault) else parsed.text
 
 
-def _whole(moment: datetime | None, pointer: str) -> datetime | None:
-    if moment is not None and moment.microsecond:
-        stop("bad_schedule", "Instants are whole seconds.", pointer=pointer)
+def _utc(moment: datetime | None) -> datetime | None:
     return None if moment is None else moment.astimezone(UTC)
 
 

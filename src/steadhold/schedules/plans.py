@@ -9,12 +9,16 @@ from typing import Any
 import msgspec
 
 from steadhold import fences
+from steadhold.jobs.model import Count
+from steadhold.kit import rules
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import BACKFILL_INSTANTS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, each, rows, single_operation
+from steadhold.kit.rules import Id
 from steadhold.schedules import instants, model, reading, recording, telling
 from steadhold.schedules import spec as specs
+from steadhold.schedules.fitting import Keepable
 from steadhold.schedules.model import TICK, Fresh
 from steadhold.schedules.outcomes import (
     Backfilled,
@@ -39,7 +43,7 @@ from steadhold.schedules.spec import Spec
 
 @single_operation
 def put(
-    workspace: str, id: str, spec: Spec, expected: int | None, fences_held: Sequence[FenceRef] = ()
+    workspace: str, id: Id, spec: Keepable, expected: Count | None, fences_held: Sequence[FenceRef] = ()
 ) -> Plan[PutOutcome]:
     """Say when a schedule runs what, if it has revision `expected`; None means that there is none of this id.
 
@@ -110,7 +114,7 @@ def _schedule(id: str, revision: int, spec: Spec, now: datetime, next_at: dateti
 
 
 @single_operation
-def delete(workspace: str, id: str, expected: int, fences_held: Sequence[FenceRef] = ()) -> Plan[DeleteOutcome]:
+def delete(workspace: str, id: Id, expected: Count, fences_held: Sequence[FenceRef] = ()) -> Plan[DeleteOutcome]:
     """Delete a schedule of revision `expected`, once what was due is settled. Its cursor, runs and jobs stay."""
     held = yield from _held(workspace, id, expected, fences_held)
     if not isinstance(held, Held):
@@ -136,7 +140,7 @@ def _held(
 
 @single_operation
 def pause(
-    workspace: str, id: str, *, revision: int | None = None, fences_held: Sequence[FenceRef] = ()
+    workspace: str, id: Id, *, revision: Count | None = None, fences_held: Sequence[FenceRef] = ()
 ) -> Plan[PauseOutcome]:
     """Let no instant run any more, once what was due is settled. A paused schedule stays as it is."""
     return (yield from _paused(workspace, id, revision, fences_held, paused=True))
@@ -144,7 +148,7 @@ def pause(
 
 @single_operation
 def resume(
-    workspace: str, id: str, *, revision: int | None = None, fences_held: Sequence[FenceRef] = ()
+    workspace: str, id: Id, *, revision: Count | None = None, fences_held: Sequence[FenceRef] = ()
 ) -> Plan[PauseOutcome]:
     """Let instants run again from now on; those of the time that it was paused are skipped, and recorded as that."""
     return (yield from _paused(workspace, id, revision, fences_held, paused=False))
@@ -170,10 +174,10 @@ def _paused(
 @single_operation
 def trigger(
     workspace: str,
-    id: str,
-    operation_id: str,
+    id: Id,
+    operation_id: Id,
     *,
-    revision: int | None = None,
+    revision: Count | None = None,
     fences_held: Sequence[FenceRef] = (),
 ) -> Plan[TriggerOutcome]:
     """Run now, whether it is paused or not, as far as overlap allows; its cadence goes on as it was.
@@ -207,12 +211,12 @@ def _asked(workspace: str, held: Held, at: Moment, runs: Sequence[Fresh], operat
 @single_operation
 def backfill(
     workspace: str,
-    id: str,
-    first: datetime,
-    until: datetime,
-    operation_id: str,
+    id: Id,
+    first: rules.Moment,
+    until: rules.Moment,
+    operation_id: Id,
     *,
-    revision: int | None = None,
+    revision: Count | None = None,
     fences_held: Sequence[FenceRef] = (),
 ) -> Plan[BackfillOutcome]:
     """Run the instants of the present spec from `first` on and before `until` that nothing was recorded of.

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta
 
 from steadhold.jobs import withdrawing
+from steadhold.kit import rules
+from steadhold.kit.limits import PREVIEW_ITEMS_MAX
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page
 from steadhold.kit.plan import Plan, maybe, one, operation, rows
+from steadhold.kit.rules import Id, Limit
 from steadhold.schedules import instants
 from steadhold.schedules import spec as specs
 from steadhold.schedules.instants import Instant, Skipped
@@ -18,6 +23,8 @@ from steadhold.schedules.outcomes import Preview, Run, Schedule
 from steadhold.schedules.recording import SQL
 from steadhold.schedules.rows import ADMITTED, Held, Moment, instant, read_spans
 from steadhold.schedules.spec import TICK, Spec
+
+Previewed: TypeAlias = Annotated[int, Meta(ge=1, le=PREVIEW_ITEMS_MAX)]
 
 NEVER: Final = datetime(9999, 12, 31, tzinfo=UTC)
 """Behind every instant."""
@@ -34,7 +41,7 @@ def schedule(held: Held) -> Schedule:
 
 
 @operation
-def get(workspace: str, id: str) -> Plan[Schedule | Missing]:
+def get(workspace: str, id: Id) -> Plan[Schedule | Missing]:
     """Read a schedule; `Missing` has the last revision of one that was deleted."""
     held = yield from maybe(SQL.look, Held, workspace=workspace, id=id)
     if held is None or held.deleted:
@@ -43,14 +50,14 @@ def get(workspace: str, id: str) -> Plan[Schedule | Missing]:
 
 
 @operation
-def schedules(workspace: str, after: str, limit: int, within: Sequence[str] = ("",)) -> Plan[Page[Schedule]]:
+def schedules(workspace: str, after: str, limit: Limit, within: Sequence[str] = ("",)) -> Plan[Page[Schedule]]:
     """List schedules by id, from behind `after`, of those that `within` names ("" names all)."""
     found = yield from rows(SQL.page, workspace=workspace, after=after, limit=limit + 1, within=list(within))
     return page([schedule(Held(*row)) for row in found], limit, "schedules", lambda each: (each.id,))
 
 
 @operation
-def runs(workspace: str, id: str, before: tuple[datetime, bool] | None, limit: int) -> Plan[Page[Run] | Missing]:
+def runs(workspace: str, id: Id, before: tuple[datetime, bool] | None, limit: Limit) -> Plan[Page[Run] | Missing]:
     """List what became of instants, the newest first, from before one; of deleted schedules, too."""
     if not (yield from rows(SQL.look, workspace=workspace, id=id)):
         return Missing()
@@ -89,7 +96,7 @@ def asked(workspace: str, id: str, operation_id: str) -> Plan[Run | None]:
 
 
 @operation
-def preview(workspace: str, id: str, first: datetime | None, count: int) -> Plan[Preview | Missing]:
+def preview(workspace: str, id: Id, first: rules.Moment | None, count: Previewed) -> Plan[Preview | Missing]:
     """The next `count` instants from `first` on (None: from now), and what a change of the clock does to them."""
     held = yield from maybe(SQL.look, Held, workspace=workspace, id=id)
     if held is None or held.deleted:

@@ -50,11 +50,11 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Unfit(ValueError):
-    """A member of a spec does not fit its target."""
+    """A member of a spec does not fit the others; `code` is how the doors call it, `more` what they say beside."""
 
-    def __init__(self, member: str, why: str) -> None:
+    def __init__(self, member: str, why: str, code: str = "bad_schedule", **more: object) -> None:
         super().__init__(why)
-        self.member = member
+        self.member, self.code, self.more = member, code, more
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True):

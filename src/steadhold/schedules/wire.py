@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta
 
-from steadhold.jobs.takes import Bytes, Id, Moment, Reference
+from steadhold.jobs.model import Priority
+from steadhold.jobs.takes import Bytes
 from steadhold.kit import limits
-from steadhold.kit.ids import NO_NUL
+from steadhold.kit.rules import Id, Moment, Reference, Seconds
+from steadhold.schedules.fitting import Jitter, Runs, Span, Version
+from steadhold.schedules.fitting import Kind as EventType
 from steadhold.schedules.instants import Fold, Gap
 from steadhold.schedules.model import Kind, Outcome
 from steadhold.schedules.spec import Overlap, Policy
 from steadhold.web.reply import Instant
-
-Seconds: TypeAlias = Annotated[int, Meta(ge=1, le=limits.SCHEDULE_SECONDS_MAX)]
 
 
 class Taken(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -29,8 +30,8 @@ class JobTarget(Taken, kw_only=True, frozen=True):
     input: Bytes = UNSET
     input_ref: Reference | None = None
     inputs: Annotated[list[Reference], Meta(max_length=limits.JOB_INPUTS_MAX - 1)] = []
-    priority: Annotated[int, Meta(ge=0, le=limits.PRIORITY_MAX)] = 5
-    deadline_seconds: Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)] | None = None
+    priority: Priority = 5
+    deadline_seconds: Seconds | None = None
     tags: Annotated[list[Id], Meta(max_length=limits.JOB_TAGS_MAX)] = []
 
 
@@ -38,8 +39,8 @@ class InboxTarget(Taken, kw_only=True, frozen=True):
     """The event that each run sends; the bytes of `data` are kept as they are, as a member of the event's."""
 
     inbox: Id
-    type: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX, pattern=NO_NUL)]
-    schema_version: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    type: EventType
+    schema_version: Version = 1
     data: Bytes = UNSET
 
 
@@ -61,8 +62,8 @@ class Missed(Taken, kw_only=True, frozen=True):
     """What becomes of instants that nobody recorded in time."""
 
     policy: Policy = "latest"
-    window_seconds: Seconds = 3_600
-    max_runs: Annotated[int, Meta(ge=1, le=limits.MISSED_RUNS_MAX)] = limits.MISSED_RUNS_MAX
+    window_seconds: Span = 3_600
+    max_runs: Runs = limits.MISSED_RUNS_MAX
 
 
 class SpecBody(Taken, kw_only=True, frozen=True):
@@ -70,18 +71,18 @@ class SpecBody(Taken, kw_only=True, frozen=True):
 
     target: Target
     cron: str | None = None
-    every_seconds: Seconds | None = None
+    every_seconds: Span | None = None
     at: Moment | None = None
     time_zone: str | None = None
     dst: Dst | None = None
     missed: Missed = Missed()
     overlap: Overlap | None = None
     sequential: bool = False
-    jitter_seconds: Annotated[int, Meta(ge=0, le=limits.JITTER_SECONDS_MAX)] = 0
+    jitter_seconds: Jitter = 0
     starts_at: Moment | None = None
     ends_at: Moment | None = None
     paused: bool = False
-    freshness_seconds: Seconds | None = None
+    freshness_seconds: Span | None = None
 
 
 class BackfillBody(Taken, kw_only=True, frozen=True, rename={"first": "from", "until": "to"}):
