@@ -25,7 +25,14 @@ async def failing(_exchange):
 
 
 @pytest.mark.parametrize("serve", [unanswered, cut_off, failing])
-@pytest.mark.parametrize(("address", "told"), [("/v1/in/" + token_of("a" * 43), "/v1/in/*"), ("/v1/state/a", None)])
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("/v1/in/" + token_of("a" * 43), "/v1/in/*"),
+        ("/%76%31/%69n/" + token_of("a" * 43), "/v1/in/*"),
+        ("/v1/state/a", None),
+    ],
+)
 async def test_its_address_stands_in_no_log(serve, address, told):
     transport = SimpleNamespace(is_closing=lambda: False, write=lambda _data: None)
     carrier = SimpleNamespace(

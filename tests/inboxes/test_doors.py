@@ -186,6 +186,13 @@ async def test_a_door_asks_for_no_key_and_heeds_none(street):
     assert (await client("GET", "/v1/in/door_x")).status == 404
 
 
+async def test_a_key_of_the_senders_own_kind_is_no_fault(street):
+    door = await street.open("hmac", id_from="header:idempotency-key")
+    assert (await street.send(door, idempotency_key="order/1 of 2")).code == "id_missing"
+    assert (await street.send(door, idempotency_key="order/1+2")).status == 201
+    assert (await street.send(door, idempotency_key="order/1+2")).json["duplicate"] is True
+
+
 async def test_doors_count_against_the_rate_of_their_workspace(street, database):
     door = await street.open("github")
     with database.connect() as conn:

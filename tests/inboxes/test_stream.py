@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -162,6 +163,27 @@ def page(*sequences, last=9, gaps=()):
 def asked(call):
     assert isinstance(call, Call)
     return call.name
+
+
+def test_a_stream_keeps_nothing_of_what_it_tells():
+    """It may last for days, and its client may take each page as slowly as it likes."""
+    let_go = list[str]()
+
+    class Body(bytes):
+        def __del__(self):
+            let_go.append(self.decode())
+
+    def told(n):
+        return Page("ep", (Received(n, f"e{n}", AT, None, b'"type":"t"', Body(b"%d" % n)),), (), n, 1, 9)
+
+    request = SimpleNamespace(workspace="w", params={"inbox": "a"}, query={}, headers={})
+    answer = streaming.follow(request).render(told(1))
+    pieces = answer.stream.begin()
+    assert events(next(pieces))[0].id == "ep:1"
+    assert let_go == ["1"]
+    assert asked(next(pieces)) == "inboxes.read"
+    assert events(pieces.send(told(2)))[0].id == "ep:2"
+    assert let_go == ["1", "2"]
 
 
 def test_a_stream_rests_only_once_it_has_looked_again():

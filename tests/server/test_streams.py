@@ -112,6 +112,22 @@ async def test_who_reads_nothing_is_kept_no_more_for_than_a_piece(site, monkeypa
     writer.close()
 
 
+async def test_a_large_piece_lies_at_a_connection_in_part_only(site):
+    site.world.lines = [b"x" * (32 * MEBIBYTE)]
+    reader, writer = await site.connect()
+    writer.transport.pause_reading()
+    writer.write(LINES)
+    await until(lambda: site.server.server_state.connections)
+    (connection,) = site.server.server_state.connections
+    await until(lambda: connection.full is not None)
+    assert connection.transport.get_write_buffer_size() < MEBIBYTE
+    writer.transport.resume_reading()
+    left = 32 * MEBIBYTE
+    while left > 0:
+        left -= (await reader.read(MEBIBYTE)).count(b"x")
+    writer.close()
+
+
 async def test_a_body_of_known_length_keeps_its_connection_and_a_cut_one_ends_it(site):
     site.world.files["a"] = b"0123456789"
     reader, writer = await site.connect()

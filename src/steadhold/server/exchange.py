@@ -13,6 +13,8 @@ import structlog
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE
 
 from steadhold.kit import failpoints
+from steadhold.server.logs import shown
+from steadhold.web.exchange import WRITE_BYTES_MAX
 from steadhold.web.wire import pairs
 
 log: Final = structlog.get_logger("steadhold.server")
@@ -75,7 +77,7 @@ class Exchange:
         try:
             await serve(self)
         except asyncio.CancelledError:
-            log.warning("cut off before its answer", path=_shown(self.raw_path))
+            log.warning("cut off before its answer", path=shown(self.raw_path))
             await self._fail()
             raise
         except Exception:
@@ -83,7 +85,7 @@ class Exchange:
             await self._fail()
         else:
             if not self.complete and not self._left_alone():
-                log.error("left without a whole answer", path=_shown(self.raw_path))
+                log.error("left without a whole answer", path=shown(self.raw_path))
                 await self._fail()
 
     async def _fail(self) -> None:
@@ -178,8 +180,11 @@ class Exchange:
         await self.send({"type": "http.response.start", "status": status, "headers": pairs(fields)})
 
     async def piece(self, body: bytes, *, last: bool = False) -> None:
-        """Send a piece, once the connection takes more."""
-        await self.send({"type": "http.response.body", "body": body, "more_body": not last})
+        """Send a piece, once the connection takes more; a large one in parts, of which one lies there as a copy."""
+        whole = memoryview(body)
+        for at in range(0, max(len(body), 1), WRITE_BYTES_MAX):
+            part, end = whole[at : at + WRITE_BYTES_MAX], at + WRITE_BYTES_MAX
+            await self.send({"type": "http.response.body", "body": part, "more_body": not last or end < len(body)})
 
     async def cut(self, *, whole: bool) -> None:
         """End in the middle. A client that has not taken what was sent gets nothing more of it."""
@@ -284,13 +289,6 @@ class Exchange:
 
 
 _CLOSE: Final = b"connection: close\r\n"
-
-
-def _shown(path: bytes) -> str:
-    """An address as a log may have it: whoever knows one of a door may come in."""
-    return "/v1/in/*" if path.startswith(b"/v1/in/") else path.decode("latin-1")
-
-
 _FAILED: Final = b"Internal Server Error"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 import structlog
 from structlog.typing import Processor
@@ -33,3 +34,8 @@ def configure(form: str) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def shown(path: bytes) -> str:
+    """An address as a log may have it: whoever knows one of a door may come in, however it is spelt."""
+    return "/v1/in/*" if unquote_to_bytes(path).startswith(b"/v1/in/") else path.decode("latin-1")

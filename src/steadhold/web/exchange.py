@@ -14,6 +14,9 @@ from steadhold.web.wire import Send
 CUT_SECONDS: Final = 0.5
 """How long a client has to take the end of an answer that is ended for it."""
 
+WRITE_BYTES_MAX: Final = 256 * 1024
+"""So much of a piece is given to a connection at once: what its client has not taken lies there as a copy."""
+
 
 class Exchange(Protocol):
     """One request, and the one answer that it gets. `raw_path` and `query` are the address as it was sent.

@@ -68,15 +68,16 @@ class Guards:
 def guards(route: Route, head: Heading, *, fenced: bool = False) -> Guards:
     """Read the operation's id, fences and conditions; refuse those that this route would ignore.
 
-    `fenced`: fences are tested for it.
+    `fenced`: fences are tested for it. A stranger who comes in by an address may have keys of its own kind.
     """
     found = head.fields
+    named = found.get("idempotency-key") if route.capability is None else None
     if route.method != "GET":
         for name in _GUARDS:
             if name in found and name not in route.headers and not (fenced and name == "fence"):
                 stop("bad_header", f"This request takes no {name}: it would be ignored.", field=name)
     return Guards(
-        _operation(found["idempotency-key"]) if "idempotency-key" in found else None,
+        None if named is None else _operation(named),
         _fences(found["fence"]) if "fence" in found else (),
         _condition("If-Match", found["if-match"]) if "if-match" in found else None,
         _condition("If-None-Match", found["if-none-match"]) if "if-none-match" in found else None,
