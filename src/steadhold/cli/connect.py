@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from steadhold.cli.exits import USAGE, Said
 
 if TYPE_CHECKING:
-    from steadhold.sdk.client import Client
+    from steadhold.sdk.client import AsyncClient, Client
+
+C = TypeVar("C", bound="AsyncClient | Client")
 
 TRY_SECONDS_MAX: Final = 15.0
 KEYS: Final = "Set STEADHOLD_API_KEY, or name a file with --api-key-file; `steadhold dev` prints its own key."
@@ -20,12 +22,18 @@ KEYS: Final = "Set STEADHOLD_API_KEY, or name a file with --api-key-file; `stead
 
 def client(url: str | None, key_file: str | None, timeout: float, workspace: str | None) -> Client:
     """A client of the server that options and environment name. Raises Said when they name none."""
-    from steadhold.sdk.address import NoKey
     from steadhold.sdk.client import Client
+
+    return made(Client, url, key_file, timeout, workspace)
+
+
+def made(kind: type[C], url: str | None, key_file: str | None, timeout: float, workspace: str | None) -> C:
+    """A client of this kind, as `client`."""
+    from steadhold.sdk.address import NoKey
 
     api_key = Path(key_file).read_text(encoding="utf-8").strip() if key_file else None
     try:
-        return Client(
+        return kind(
             url, api_key, timeout=min(timeout, TRY_SECONDS_MAX), give_up_seconds=timeout, workspace=workspace
         )  # fmt: skip
     except NoKey:

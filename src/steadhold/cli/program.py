@@ -13,6 +13,7 @@ SECTIONS: Final = {
         "dev": ("steadhold.cli.dev:dev", "Start everything on this machine, with a database of its own."),
         "serve": ("steadhold.cli.serve:serve", "Run a server on your database."),
         "work": ("steadhold.cli.work:work", "Run a worker: MODULE:WORKER."),
+        "mcp": ("steadhold.cli.mcp:mcp", "The tools of an agent, over standard input and output."),
     },
     "Use": {
         "state": ("steadhold.cli.state:state", "Exact JSON under compare-and-swap."),

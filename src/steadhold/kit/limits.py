@@ -97,6 +97,11 @@ JSON_NUMBER_CHARS_MAX: Final = 1_000
 SEALED_BYTES_MAX: Final = 32 * 1024 * 1024
 """An envelope in its compact form, which is a third longer than what it keeps. A value of state keeps to its own."""
 
+# --- mcp --------------------------------------------------------------------------------------
+
+MCP_TEXT_CHARS_MAX: Final = 24_000
+"""How much of a text one result of a tool holds; the rest is asked for by its offset."""
+
 # --- operations -------------------------------------------------------------------------------
 
 OPERATION_WAIT_SECONDS_MAX: Final = 5

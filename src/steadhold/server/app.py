@@ -11,7 +11,7 @@ import msgspec
 
 from steadhold.kit import limits
 from steadhold.kit.duty import Duty
-from steadhold.server import outward, rooms
+from steadhold.server import agents, outward, rooms
 from steadhold.server.capabilities import VERSION
 from steadhold.server.engine import Engine, running
 from steadhold.server.exchange import Exchange
@@ -48,6 +48,7 @@ class App:
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._pages: Pages | None = None
+        self._agents: agents.Agents | None = None
 
     async def start(self) -> Engine:
         """Open all parts, once. Raises a DatabaseError, whose message says what to do."""
@@ -59,6 +60,7 @@ class App:
                 self._pages = Pages(
                     self.settings, engine.health, engine.tallies, engine.hub, engine.pool.house, described
                 )
+                self._agents = agents.Agents(self, engine, described, self.settings.hosts)
                 self.engine = engine
             return self.engine
 
@@ -102,6 +104,9 @@ class App:
             path = path[len(root) :]
         if refused is None and path.startswith("/v1/") and path != _CAPABILITIES:
             await engine.doors(scope, receive, send)
+            return
+        if refused is None and path == agents.PATH and self._agents is not None:
+            await self._agents(scope, receive, send)
             return
         if self._pages is None:
             raise AssertionError("an application that has started has its pages")

@@ -1,0 +1,160 @@
+"""From the arguments of a tool to the one request that its door takes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+from urllib.parse import quote, urlencode
+
+import jsonschema
+import msgspec
+
+from steadhold.kit import exact, fields, ids, limits
+from steadhold.kit.fields import FenceRef
+from steadhold.kit.paths import path_fault
+from steadhold.mcp.doors import LIST_ITEMS, Door
+from steadhold.web.problem import stop
+
+Arguments: TypeAlias = Mapping[str, Any]
+
+_SCHEMAS: Final[Any] = jsonschema  # its types are half told
+
+FAULT_CHARS_MAX: Final = 300
+"""How much is told of why arguments do not fit: a message quotes them."""
+
+TEXT: Final = "text/plain; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request. `target` is its address as it is sent; `operation_id` is told where a change has one."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes = b""
+    operation_id: str | None = None
+    wait_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What it is answered. Header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+Send: TypeAlias = Callable[[Asked], Awaitable[Answered]]
+"""Sends a request to the server, as whoever asks."""
+
+
+def asked(door: Door, arguments: Arguments) -> Asked:
+    """The request that arguments make. Raises Stop where they do not fit what the tool takes."""
+    _check(door, arguments)
+    operation = arguments.get("operation_id") or ids.new_id() if door.receipted else None
+    body = _body(door, arguments)
+    said = _fields(arguments)
+    if operation is not None:
+        said["idempotency-key"] = operation
+    if body:
+        said["content-type"] = TEXT if door.tool.content == "bytes" else "application/json"
+    wait = float(arguments.get("wait_seconds") or 0)
+    return Asked(door.method, _target(door, arguments), said, body, operation, wait)
+
+
+def _check(door: Door, arguments: Arguments) -> None:
+    fault = _SCHEMAS.exceptions.best_match(_validator(door).iter_errors(arguments))
+    if fault is not None:
+        pointer = "".join(f"/{part}" for part in fault.absolute_path)
+        stop("bad_member", f"{pointer or 'The arguments'}: {fault.message[:FAULT_CHARS_MAX]}", pointer=pointer)
+
+
+def _validator(door: Door) -> Any:
+    if not door.checks:
+        door.checks.append(_SCHEMAS.Draft202012Validator(door.schema))
+    return door.checks[0]
+
+
+def _target(door: Door, arguments: Arguments) -> str:
+    path = door.path
+    query: dict[str, str] = {}
+    for name, (place, called) in door.places.items():
+        if place == "path":
+            path = path.replace(f"{{{called}}}", _segments(door, name, arguments[name]))
+        elif place == "query" and arguments.get(name) is not None:
+            query[called] = _text(arguments[name])
+    if "limit" in door.places and door.places["limit"] == ("query", "limit"):
+        query.setdefault("limit", str(LIST_ITEMS))
+    if "wait_seconds" in door.places and door.tool.while_in:
+        query.setdefault("wait_seconds", str(limits.WAIT_SECONDS_MAX))
+    return f"{path}?{urlencode(query, quote_via=quote)}" if query else path
+
+
+def _segments(door: Door, name: str, value: str) -> str:
+    """A parameter in an address. One that an address would lose on its way leads elsewhere, so it is refused here."""
+    if "pattern" in door.schema["properties"][name]:
+        if value in {".", ".."}:
+            stop("bad_name", f"{name}: it names nothing.", pointer=f"/{name}")
+        return quote(value, safe=":@~")
+    if fault := path_fault(value):
+        stop("bad_name", f"{name}: {fault}", pointer=f"/{name}")
+    return quote(value, safe="/:@~")
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _fields(arguments: Arguments) -> dict[str, str]:
+    said: dict[str, str] = {}
+    revision = arguments.get("if_revision")
+    if revision == 0:
+        said["if-none-match"] = "*"
+    elif revision is not None:
+        said["if-match"] = fields.etag(revision)
+    if (known := arguments.get("unless_revision")) is not None:
+        said["if-none-match"] = fields.etag(known)
+    if grants := arguments.get("fences"):
+        said["fence"] = fields.write_fences(FenceRef(one["grant"], one["fence"]) for one in grants)
+    return said
+
+
+def _body(door: Door, arguments: Arguments) -> bytes:
+    if door.tool.content == "bytes":
+        return str(arguments["text"]).encode()
+    values = {name: _value(name, arguments) for name in door.raw if _given(name, arguments)}
+    if door.tool.content == "json":
+        return bytes(values["value"])
+    members: dict[str, Any] = {
+        called: values.get(name, arguments.get(name))
+        for name, (place, called) in door.places.items()
+        if place == "body" and (name in arguments or name in values)
+    }
+    takes = any(place == "body" for place, _ in door.places.values())
+    return _json(members) if takes else b""
+
+
+def _given(name: str, arguments: Arguments) -> bool:
+    return name in arguments or f"{name}_json" in arguments
+
+
+def _value(name: str, arguments: Arguments) -> msgspec.Raw:
+    """A user's JSON: as it was written, or as exact JSON of the value. Raises Stop."""
+    text = arguments.get(f"{name}_json")
+    if text is None:
+        return msgspec.Raw(_json(arguments[name]))
+    if name in arguments:
+        stop("two_sources", f"Give {name} or {name}_json, not both.", pointer=f"/{name}")
+    if fault := exact.check(text.encode()):
+        stop("bad_json", f"{name}_json: {fault.why} (byte {fault.position})", position=fault.position)
+    return msgspec.Raw(text.encode())
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return exact.encode(value)
+    except ValueError as error:
+        stop("bad_json", str(error))
