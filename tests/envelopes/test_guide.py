@@ -28,10 +28,11 @@ def test_the_programs_run_together(site, key, tmp_path, monkeypatch):  # noqa: F
     assert Keyring.load("keys.json").primary == names["keyring"].primary
     with Client(site.url, key.key) as client:
         assert [one.name for one in client.state.names()] == ["notebook/plan"]
+        assert [one.path for one in client.context.files()] == ["notebook/day-1.md"]
     assert (tmp_path / "seen").read_bytes().count(b"notebook/plan") == 1
 
 
 def test_every_code_and_member_is_told():
     members = {*header_of("k", Bound(workspace="w", kind="state", name="n", content_type="t", revision=1))}
-    assert all(f"`{word}`" in GUIDE for word in (*PROBLEMS, "plaintext_present", *members))
+    assert all(f"`{word}`" in GUIDE for word in (*PROBLEMS, "plaintext_present", "rewrap_needed", *members))
     assert all(word in GUIDE for word in Bound.__struct_fields__)

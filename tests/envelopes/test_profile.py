@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from joserfc.jwk import OctKey
 
 from steadhold.envelopes import Bound, EnvelopeRefused, Key, Keyring, KeyringFault, open_envelope, seal
 from steadhold.kit.limits import SEALED_BYTES_MAX
-from steadhold.kit.sealed import Seal, SealFault, header_of, seal_of
+from steadhold.kit.sealed import Seal, SealFault, SealReader, header_of, seal_of
 
 KEYS = Keyring.generate()
 HERE = Bound(workspace="w", kind="state", name="a/b", content_type="application/json", revision=3)
@@ -234,3 +235,25 @@ def test_keys_are_added_and_left_out():
         keyring.without(keyring.primary.kid)
     with pytest.raises(KeyringFault, match="one kid"):
         keyring.with_decrypt_only(keyring.primary)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 1000])
+@pytest.mark.parametrize("step", [1, 7, 64, 10_000])
+def test_an_envelope_in_pieces_is_read_as_one(size, step):
+    """Whole and damaged in every place: as `seal_of` says, but that it may say why in other words."""
+    envelope = seal(KEYS, HERE, b"x" * size)
+    damaged = [envelope[:at] + b"!" + envelope[at + 1 :] for at in range(0, len(envelope), 1 + len(envelope) // 40)]
+    for raw in [envelope, *damaged, envelope[:-1], envelope + b"A", envelope + b".A", envelope[:60], b"", b"."]:
+        reader = SealReader()
+        for at in range(0, len(raw), step):
+            reader.update(raw[at : at + step])
+        said, whole = reader.end(), seal_of(raw)
+        assert said == whole or (isinstance(said, SealFault) and isinstance(whole, SealFault))
+
+
+def test_an_endless_header_is_read_no_further():
+    reader = SealReader()
+    for _ in range(100):
+        reader.update(b"A" * 65_536)
+    assert isinstance(reader.end(), SealFault)
+    assert sum(sys.getsizeof(getattr(reader, slot)) for slot in SealReader.__slots__) < 200_000

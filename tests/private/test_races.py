@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold import private, state
+from steadhold import context, private, state
+from steadhold.context.plans import readable
 from steadhold.private import PlaintextPresent, PlaintextRefused
 from steadhold.state import Stored, plans
 
@@ -39,3 +40,21 @@ def test_a_creation_over_a_tombstone_racing_the_prefix(explore):
         stage.play(state.delete.call(stage.workspace, "secret/a", 1))
 
     _race(explore, plant, lambda scene: state.put.call(scene.workspace, "secret/a", b"1", None))
+
+
+def test_a_file_racing_the_prefix(explore):
+    def check(scene):
+        made, found = scene.outcomes["make"], scene.play(context.get.call(scene.workspace, "secret/a"))
+        assert isinstance(made, PlaintextPresent) is isinstance(found, context.Stored)
+        assert isinstance(scene.outcomes["write"], PlaintextRefused) is not isinstance(made, PlaintextPresent)
+
+    seen = explore(
+        setup=lambda _: None,
+        actors={
+            "make": lambda scene: private.make.call(scene.workspace, "context", "secret", readable),
+            "write": lambda scene: context.put.call(scene.workspace, "secret/a", b"1", None),
+        },
+        always=check,
+    )
+    assert seen.interleavings >= 4
+    assert seen.waits

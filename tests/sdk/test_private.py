@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from decimal import Decimal
 
 import httpx2
@@ -18,6 +19,7 @@ from steadhold.sdk.state import Get, Put
 from tests.sdk.site import key, site  # noqa: F401 - fixtures
 
 
+@contextmanager
 def lying(client, raw, revision):
     """A server that shows an envelope of its choice for whatever is asked."""
 
@@ -27,7 +29,8 @@ def lying(client, raw, revision):
         digest = fields.write_digest(hashlib.sha256(raw).digest())
         return sent(raw, etag=f'"{revision}"', revision=str(revision), **{"repr-digest": digest})
 
-    return Client(client.url, "none", transport=httpx2.MockTransport(answer))
+    with Client(client.url, "none", transport=httpx2.MockTransport(answer)) as liar:
+        yield liar
 
 
 def sent(raw, **headers):
@@ -144,10 +147,11 @@ def test_what_the_server_shows_under_another_name_or_number_is_refused(client, k
     private.create("secret/a", "mine")
     private.create("secret/b", "other")
     envelope = client.state.get("secret/b").raw
-    with pytest.raises(EnvelopeRefused, match="name differ"):
-        lying(client, envelope, 1).private(keyring).state.get("secret/a")
-    with pytest.raises(EnvelopeRefused, match="revision differ"):
-        lying(client, client.state.get("secret/a").raw, 2).private(keyring).state.get("secret/a")
+    with lying(client, envelope, 1) as liar, pytest.raises(EnvelopeRefused, match="name differ"):
+        liar.private(keyring).state.get("secret/a")
+    mine = client.state.get("secret/a").raw
+    with lying(client, mine, 2) as liar, pytest.raises(EnvelopeRefused, match="revision differ"):
+        liar.private(keyring).state.get("secret/a")
 
 
 def test_a_rollback_is_found_out(client, keyring, tmp_path):
@@ -156,10 +160,10 @@ def test_a_rollback_is_found_out(client, keyring, tmp_path):
     private.create("secret/a", 1)
     first = client.state.get("secret/a").raw
     private.put("secret/a", 2, if_revision=1)
-    liar = lying(client, first, 1)
-    assert liar.private(keyring).state.get("secret/a").value == 1
-    with pytest.raises(RolledBack, match="revision 2 was seen"):
-        liar.private(keyring, high_water=HighWater(water)).state.get("secret/a")
+    with lying(client, first, 1) as liar:
+        assert liar.private(keyring).state.get("secret/a").value == 1
+        with pytest.raises(RolledBack, match="revision 2 was seen"):
+            liar.private(keyring, high_water=HighWater(water)).state.get("secret/a")
 
 
 def test_a_prefix_is_shown_listed_and_lifted(client):

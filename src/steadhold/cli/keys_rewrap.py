@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,8 @@ from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
+    from steadhold.sdk.grammar import Sync
+    from steadhold.sdk.private import Private
 
 EVERY = 100
 
@@ -24,26 +28,33 @@ EVERY = 100
     "--keyring", "file", required=True, envvar="STEADHOLD_KEYRING_FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The keyring. [env: STEADHOLD_KEYRING_FILE]",
 )  # fmt: skip
+@click.option("--kind", type=click.Choice(["state", "context"]), default="state", show_default=True)
 @printed
 @asks
-def rewrap(client: Client, prefix: str, file: Path, out: Out) -> None:
-    """Seal each name of state under PREFIX with the primary key of the keyring.
+def rewrap(client: Client, prefix: str, file: Path, kind: str, out: Out) -> None:
+    """Seal each name of state, or file of context, under PREFIX with the primary key of the keyring.
 
     Names are rewritten one by one under compare-and-swap, so others may go on writing. It can be run again at any time:
     what is sealed with that key already is passed over. A name that cannot be opened is named, and the rest goes on.
     """
-    room = client.private(loaded(file)).state
     seen = rewrapped = 0
     refused: list[str] = []
-    for name in room.names(prefix):
+    for name, sealed_anew in _names(client.private(loaded(file)), kind, prefix):
         seen += 1
         try:
-            rewrapped += room.rewrap(name.name)
+            rewrapped += sealed_anew()
         except ValueError as why:
-            refused.append(name.name)
-            click.echo(f"{name.name}: {why}", err=True)
+            refused.append(name)
+            click.echo(f"{name}: {why}", err=True)
         if seen % EVERY == 0:
             click.echo(f"{seen} names seen, {rewrapped} rewrapped", err=True)
     out.one({"prefix": prefix, "seen": seen, "rewrapped": rewrapped, "refused": refused})
     if refused:
         raise Said(f"{len(refused)} of {seen} names could not be opened with this keyring.", ERROR)
+
+
+def _names(private: Private[Sync], kind: str, prefix: str) -> Iterator[tuple[str, Callable[[], bool]]]:
+    if kind == "context":
+        yield from ((one.path, partial(private.context.rewrap, one.path)) for one in private.context.files(prefix))
+    else:
+        yield from ((one.name, partial(private.state.rewrap, one.name)) for one in private.state.names(prefix))

@@ -87,7 +87,7 @@ def change(
     if fences:
         said["fence"] = fields.write_fences(fences)
     if body is not None:
-        said["content-type"] = "application/json"
+        said.setdefault("content-type", "application/json")
         body = body if isinstance(body, bytes) else msgspec.json.encode(body)
     return Send(method, target, said, body, identity, key, wait_seconds, give_up_seconds)
 

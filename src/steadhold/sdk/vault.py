@@ -1,0 +1,146 @@
+"""A keyring at work: what is written is sealed before it is sent, what is read is opened, and nothing falls back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from steadhold.envelopes import Bound, EnvelopeRefused, HighWater, Keyring, open_envelope, seal
+from steadhold.kit.fields import FenceRef
+from steadhold.kit.ids import new_id
+from steadhold.kit.sealed import MEDIA_TYPE, Kind, Seal, seal_of
+from steadhold.sdk.errors import BadAnswer, EnvelopeMismatch, NotFound, RevisionConflict
+from steadhold.sdk.grammar import Got, Pause, Script, Send
+from steadhold.sdk.words import at, change, put_if, read
+
+TRIES_MAX: Final = 32
+
+
+class _Self(msgspec.Struct):
+    workspace: str
+
+
+class Shown(NamedTuple):
+    """What a server shows of a name: an envelope, it says, and its revision."""
+
+    raw: bytes
+    revision: int
+
+
+class Vault:
+    """Names are as they are: only what they hold is sealed."""
+
+    __slots__ = ("_workspace", "high_water", "keyring")
+
+    def __init__(self, keyring: Keyring, high_water: HighWater | None = None) -> None:
+        self.keyring, self.high_water = keyring, high_water
+        self._workspace = ""
+
+    def bound(self, kind: Kind, name: str, revision: int, content_type: str) -> Script[Bound]:
+        """What an envelope for a name has to be bound to."""
+        if not self._workspace:
+            self._workspace = read((yield Send("GET", at("whoami"))), _Self).workspace
+        return Bound(
+            workspace=self._workspace, kind=kind, name=name, content_type=content_type, revision=revision
+        )  # fmt: skip
+
+    def opened(
+        self, kind: Kind, name: str, shown: Shown, asked: int | None = None, content_type: str | None = None
+    ) -> Script[tuple[bytes, Bound]]:
+        """What is in an envelope, and what it was bound to. `asked` is the revision that was asked for, if one was.
+
+        Raises:
+            EnvelopeRefused: it was not sealed for this. RolledBack: a newer one was seen before.
+            BadAnswer: another revision came than was asked for.
+        """
+        if asked not in (None, shown.revision):
+            raise BadAnswer(f"Revision {asked} of {name!r} was asked for, and another came.")
+        said = seal_of(shown.raw)
+        kept = content_type or (said.bound.content_type if isinstance(said, Seal) else "")
+        bound = yield from self.bound(kind, name, shown.revision, kept)
+        data = open_envelope(self.keyring, bound, shown.raw)
+        if asked is None:
+            self.saw(bound)
+        return data, bound
+
+    def absent(self, kind: Kind, name: str, last_revision: int | None) -> Script[None]:
+        """Take into account that a name holds nothing, where the server says since when.
+
+        Raises:
+            RolledBack: it had a higher revision once.
+        """
+        if last_revision is not None:
+            self.saw((yield from self.bound(kind, name, last_revision, "")))
+
+    def saw(self, bound: Bound) -> None:
+        """Take a revision into account, where that is asked for.
+
+        Raises:
+            RolledBack: a higher one was seen before.
+        """
+        if self.high_water is not None:
+            self.high_water.saw(bound.workspace, bound.kind, bound.name, bound.revision)
+
+    def put(
+        self,
+        kind: Kind,
+        name: str,
+        data: bytes,
+        content_type: str,
+        *,
+        expected: int | None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Got]:
+        """Seal for the revision that is next in all likelihood, and once more for the one that the server names."""
+        key, bound = operation_id or new_id(), (yield from self.bound(kind, name, (expected or 0) + 1, content_type))
+        try:
+            return (yield from self._sent(bound, data, expected, fences, key))
+        except EnvelopeMismatch as other:
+            if other.next_revision is None:
+                raise
+            bound = msgspec.structs.replace(bound, revision=other.next_revision)
+            return (yield from self._sent(bound, data, expected, fences, key))
+
+    def _sent(
+        self, bound: Bound, data: bytes, expected: int | None, fences: Sequence[FenceRef], key: str
+    ) -> Script[Got]:
+        headers = {**put_if(expected), "content-type": MEDIA_TYPE}
+        sealed, target = seal(self.keyring, bound, data), at(bound.kind, path=bound.name)
+        got = yield change("PUT", target, sealed, operation_id=key, fences=fences, headers=headers)
+        if got.revision != bound.revision:
+            raise BadAnswer(f"{bound.name!r} was sealed as revision {bound.revision}, and stored as another.")
+        self.saw(bound)
+        return got
+
+    def rewrap(self, kind: Kind, name: str, look: Callable[[], Script[Shown]]) -> Script[bool]:
+        """Seal a name anew with the primary key, as its next revision; False: it was, or holds nothing any more.
+
+        Raises:
+            EnvelopeRefused: it cannot be opened. RevisionConflict: somebody writes it all the time.
+        """
+        for tries in range(1, TRIES_MAX + 1):
+            try:
+                return (yield from self._rewrapped(kind, name, look))
+            except RevisionConflict:
+                if tries == TRIES_MAX:
+                    raise
+                yield Pause(0.1)
+        raise AssertionError("the last try returns or raises")
+
+    def _rewrapped(self, kind: Kind, name: str, look: Callable[[], Script[Shown]]) -> Script[bool]:
+        try:
+            shown = yield from look()
+        except NotFound:
+            return False
+        said = seal_of(shown.raw)
+        if isinstance(said, Seal) and said.kid == self.keyring.primary.kid:
+            return False
+        data, bound = yield from self.opened(kind, name, shown)
+        yield from self.put(kind, name, data, bound.content_type, expected=shown.revision)
+        return True
+
+
+__all__ = ["TRIES_MAX", "EnvelopeRefused", "Shown", "Vault"]
