@@ -128,3 +128,33 @@ def test_who_waits_for_an_inbox_is_found_by_index(filled):
         conn.execute("set local plan_cache_mode = force_generic_plan")
         plan = plan_of(conn, SQL.watchers, workspace=f"'{workspace}'", inboxes="'{i7}'", limit="10")
     assert "waits_by_inbox" in {node.get("Index Name") for node in plan}
+
+
+@pytest.mark.parametrize("statistics", ["none", "gathered"])
+def test_whether_an_inbox_that_is_waited_for_has_news_is_asked_by_its_key(server_run, statistics):
+    """Nobody goes through all inboxes at each tick, for the sake of the few that somebody waits for."""
+    with copied(server_run, f"explain_watches_{statistics}") as database:
+        workspace = database.new_workspace()
+        with database.connect() as owner:
+            owner.execute(
+                "insert into steadhold.inboxes (workspace, name, id, revision, present, epoch, incarnation, made_at,"
+                " changed_at) select %s, 'i' || n, gen_random_uuid(), 1, true, 'e', 0, steadhold.clock(),"
+                " steadhold.clock() from generate_series(1, 5000) n",
+                [workspace],
+            )
+            owner.execute(
+                "insert into steadhold.inbox_watches (workspace, inbox, epoch, seen)"
+                " select %s, 'i' || n, 'e', 0 from generate_series(1, 500) n",
+                [workspace],
+            )
+            if statistics == "gathered":
+                owner.execute("analyze steadhold.inboxes, steadhold.inbox_watches")
+            ((due,),) = owner.execute("select prosrc from pg_proc where proname = 'due_watches'").fetchall()
+            ((found,),) = owner.execute(f"explain (format json) {due}".encode()).fetchall()
+            planned = list(nodes(found[0]["Plan"]))
+        with database.enter(workspace) as conn, conn.transaction():
+            conn.execute("set local plan_cache_mode = force_generic_plan")
+            planned += plan_of(conn, SQL.news, workspace=f"'{workspace}'", limit="10")
+    on_inboxes = [node for node in planned if node.get("Relation Name") == "inboxes"]
+    assert [node["Node Type"] for node in on_inboxes] == ["Index Scan"] * 2
+    assert all("name = " in node["Index Cond"] for node in on_inboxes)

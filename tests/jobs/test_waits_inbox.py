@@ -167,6 +167,18 @@ def test_a_cancelled_wait_leaves_nothing(desk, box):
     assert (attend(desk), watched(desk), desk.state(job.id)) == (1, {}, "cancelled")
 
 
+def test_a_watch_of_an_idle_inbox_goes_with_who_waited(desk, box, clock):
+    """Nothing happens to the inbox any more, and nobody waits: it is looked at no longer at each tick."""
+    job, other = waits(desk, box), waits(desk, box)
+    desk.cancel(job.id, "anna")
+    clock.move(900)
+    assert (attend(desk), watched(desk)) == (1, {"a": 0})
+    desk.cancel(other.id, "anna")
+    assert attend(desk) == 0
+    clock.move(900)
+    assert (attend(desk), watched(desk), attend(desk)) == (1, {}, 0)
+
+
 def test_the_tick_is_told(desk, box):
     def due():
         found = desk.conn.execute("select duty from steadhold.due() where workspace = %s", [desk.workspace]).fetchall()

@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from steadhold import events
+from steadhold import context, events
 from steadhold.access import NotEntitled, QueueFull
-from steadhold.jobs import model, moving, verdicts
+from steadhold.jobs import model, moving, relying, verdicts
 from steadhold.jobs.model import Configuration, Count, Submission, Submittable
 from steadhold.jobs.moving import SQL
 from steadhold.jobs.outcomes import Existing, InvalidInput, KeyConflict, Submitted
@@ -22,7 +22,9 @@ from steadhold.kit.page import Page, page
 from steadhold.kit.plan import Plan, Refusal, each, maybe, operation, rows
 from steadhold.kit.rules import Id, Limit, Rule, json_fault
 
-SubmitOutcome: TypeAlias = Submitted | Existing | KeyConflict | NotEntitled | InvalidInput | QueueFull
+SubmitOutcome: TypeAlias = (
+    Submitted | Existing | KeyConflict | NotEntitled | InvalidInput | QueueFull | context.Unresolved
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,13 @@ def submit_all(
     """
     instead = instead or [0] * len(jobs)
     terms = yield from terms_of(workspace, {job.type for job in jobs})
+    finds = yield from context.find(workspace, [text for job in jobs for text in relying.given(job)])
     answers: dict[int, SubmitOutcome] = {}
     left: dict[int, dict[str, Any]] = {}
     freed = 0
     for n, job in enumerate(jobs):
         fault = _fault(job, terms[job.type], len(left) - freed - instead[n])
+        fault = fault or context.unknown(finds, relying.given(job))
         if fault is None:
             freed += instead[n]
             left[n] = _item(workspace, job, terms[job.type])
@@ -97,6 +101,8 @@ def submit_all(
         for n, hand in zip(list(left), found, strict=True):
             if hand:
                 answers[n] = _present(jobs[n], left.pop(n)["input_digest"], *hand[0])
+    pins = [(moving.subject(jobs[n].id), text) for n in admitted for text in relying.given(jobs[n])]
+    yield from context.pin_found(workspace, finds, pins)
     yield from _announce(workspace, [(jobs[n], answers[n]) for n in admitted])
     return [answers[n] for n in range(len(jobs))]
 

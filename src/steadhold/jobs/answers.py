@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from msgspec import UNSET, Raw
 
-from steadhold import access
+from steadhold import access, context
+from steadhold.context import answers as files
 from steadhold.jobs import gives, outcomes, reading
 from steadhold.jobs.gives import CheckpointItem, ItemReply, JobItem, JobReply
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
@@ -32,6 +33,7 @@ _SAID: dict[type[Any], Callable[[Any], Problem]] = {
         "The input does not fit the type's schema.",
         {"faults": [{"pointer": pointer, "message": message} for pointer, message in r.faults]},
     ),
+    context.Unresolved: files.refused,
     outcomes.JobEnded: lambda r: Problem("job_ended", f"The job has ended: {r.state}.", {"state": r.state}),
     outcomes.EvidenceRequired: lambda r: Problem(
         "evidence_required", "Say evidence_at, the time of the oldest evidence used.", _not_before(r)

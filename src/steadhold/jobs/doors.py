@@ -9,8 +9,9 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from steadhold import events
+from steadhold.context.doors import readable
 from steadhold.events import answers as sent
-from steadhold.jobs import admission, answers, gives, model, outcomes, reading, steering, takes, verdicts
+from steadhold.jobs import admission, answers, gives, model, outcomes, reading, relying, steering, takes, verdicts
 from steadhold.jobs.admission import Configured, NothingAdmitted, SubmitOutcome
 from steadhold.jobs.model import Concurrency, Configuration, Retry, Submission
 from steadhold.kit import fields, limits
@@ -27,6 +28,7 @@ CLAIMABLE = ("jobs",)
 def submit(ask: Request) -> Ask[SubmitOutcome]:
     """Admit a job: 202, or 200 with the one that there is."""
     job = submission(decode.body(ask, takes.SubmitBody), ask.fresh)
+    readable(ask, relying.given(job))
 
     def render(outcome: SubmitOutcome) -> Answer:
         if isinstance(outcome, Refusal):
@@ -48,6 +50,7 @@ def submit_batch(ask: Request) -> Ask[list[SubmitOutcome] | NothingAdmitted]:
     """Admit many jobs, one outcome each."""
     found = decode.body(ask, takes.SubmitBatch).items
     jobs = [submission(body, id) for body, id in zip(found, ids(ask.fresh, len(found)), strict=True)]
+    readable(ask, [text for job in jobs for text in relying.given(job)])
 
     def item(outcome: SubmitOutcome) -> gives.ItemReply:
         if isinstance(outcome, Refusal):

@@ -10,15 +10,14 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from steadhold import events, fences
+from steadhold import context, events, fences
 from steadhold.fences import Granted, Renewal, Wanted
-from steadhold.jobs import model, moving
+from steadhold.jobs import model, moving, relying, stages
 from steadhold.jobs.model import Count, Result
 from steadhold.jobs.moving import SQL
 from steadhold.jobs.outcomes import (
     Beat,
     Beaten,
-    Checkpoint,
     CheckpointConflict,
     Checkpointed,
     Claimed,
@@ -38,7 +37,9 @@ UNLIMITED: Final[Mapping[str, int]] = MappingProxyType({})
 Types: TypeAlias = Annotated[Sequence[Id], Meta(max_length=limits.CLAIM_TYPES_MAX)]
 Claims: TypeAlias = Annotated[int, Meta(ge=1, le=limits.CLAIM_ITEMS_MAX)]
 
-CheckpointOutcome: TypeAlias = Checkpointed | CheckpointConflict | StagesFull | RevisionConflict | StaleFence
+CheckpointOutcome: TypeAlias = (
+    Checkpointed | CheckpointConflict | StagesFull | context.Unresolved | RevisionConflict | StaleFence
+)
 
 
 class Picked(msgspec.Struct, frozen=True, gc=False):
@@ -268,6 +269,7 @@ def checkpoint(
     if stale := (yield from fences.require(workspace, [FenceRef(moving.subject(id), fence)])):
         return stale
     item = moving.stage_item(workspace, id, fence, stage, result, result_ref, input_digest)
+    finds = yield from context.find(workspace, [result_ref or ""])
     wrote = False
     while True:
         held = (yield from moving.hold(workspace, [id])).get(id)
@@ -280,21 +282,10 @@ def checkpoint(
             if revision is not None and revision != held.revision:
                 return RevisionConflict(held.revision)
             if kept := (yield from moving.stage_kept(workspace, held.root, stage)):
-                return _again(kept, item, held.revision)
-            if held.stages >= STAGES_MAX:
-                return StagesFull(id)
+                return stages.again(kept, item, held.revision)
+            if refused := StagesFull(id) if held.stages >= STAGES_MAX else context.unknown(finds, finds):
+                return refused
             wrote = bool((yield from each(SQL.keep, [item]))[0])
         if wrote and (raised := (yield from moving.advance(workspace, held, stages=1))):
-            return (yield from _committed(workspace, item, raised))
-
-
-def _again(kept: Checkpoint, item: dict[str, Any], revision: int) -> Checkpointed | CheckpointConflict:
-    if (kept.digest, kept.input_digest) != (item["digest"], item["input_digest"]):
-        return CheckpointConflict(kept.stage, kept.digest)
-    return Checkpointed(kept.stage, kept.digest, kept.result_ref, revision, again=True)
-
-
-def _committed(workspace: str, item: dict[str, Any], revision: int) -> Plan[Checkpointed]:
-    data = {"stage": item["stage"], "fence": item["fence"]}
-    yield from events.record(workspace, [moving.recorded(item["job"], revision, "checkpointed", data)])
-    return Checkpointed(item["stage"], item["digest"], item["result_ref"], revision)
+            yield from context.pin_found(workspace, finds, [(relying.of_line(held.root), text) for text in finds])
+            return (yield from stages.committed(workspace, item, raised))

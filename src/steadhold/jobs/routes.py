@@ -14,11 +14,19 @@ WORK: Final = "jobs:work"
 STEER: Final = "jobs:steer"
 CONFIGURE: Final = "jobs:configure"
 READMITTED: Final = ("key_conflict", "not_entitled", "queue_full")
-SUBMITTED: Final = ("key_conflict", "not_entitled", "invalid_input", "queue_full", "reserved_key", "two_sources")
+SUBMITTED: Final = (
+    "key_conflict",
+    "not_entitled",
+    "invalid_input",
+    "queue_full",
+    "reserved_key",
+    "two_sources",
+    "unknown_reference",
+)
 SETTLED: Final = (
     "stale_fence", "job_ended", "condition_false", "condition_inexact", "evidence_required", "stale_evidence",
     "cancel_requested", "cancel_not_requested", "unknown_subject", "stages_full", "wait_unknown", "until_required",
-    "two_sources",
+    "two_sources", "unknown_reference",
 )  # fmt: skip
 MATCH: Final = ("condition_false", "condition_inexact")
 
@@ -73,7 +81,7 @@ ROUTES: Final = (
     _get("/v1/jobs/{id:uuid}/checkpoints/{stage}", doors.checkpoint, "Read a stage", gives.CheckpointItem),
     Route("PUT", "/v1/jobs/{id:uuid}/checkpoints/{stage}", workdoors.checkpoint, WORK, "Commit a stage", body="json",
           takes=takes.CheckpointBody, gives=gives.CheckpointReply, headers=("if-match",),
-          problems=("stale_fence", "checkpoint_conflict", "stages_full", "two_sources", *MATCH)),
+          problems=("stale_fence", "checkpoint_conflict", "stages_full", "two_sources", "unknown_reference", *MATCH)),
     _post("/v1/jobs:claim", workdoors.claim, WORK, "Claim jobs", takes.ClaimBody, gives.ClaimReply),
     _post("/v1/jobs/{id:uuid}/heartbeat", workdoors.heartbeat, WORK, "Renew a lease", takes.BeatBody, gives.BeatReply,
           ("stale_fence",)),

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from steadhold.context.doors import readable
 from steadhold.jobs import doors, takes
 from steadhold.jobs.model import (
     BOUNDED,
@@ -37,6 +38,7 @@ def said(outcome: takes.Outcome, ask: Request) -> Said:
     match outcome:
         case takes.CompletedSaid():
             covered = outcome.coverage
+            readable(ask, [outcome.result_ref or ""])
             return Complete(
                 doors.content(outcome.result, outcome.result_ref, "result", limits.JOB_RESULT_BYTES_MAX),
                 outcome.result_ref,

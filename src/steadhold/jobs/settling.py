@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias, assert_never
 
 import msgspec
 
-from steadhold import fences
-from steadhold.jobs import model, moving, verdicts, waiting
+from steadhold import context, fences
+from steadhold.jobs import model, moving, relying, verdicts, waiting
 from steadhold.jobs.model import Complete, ConfirmCancel, Fail, Release, Said, Settlement, Wait
 from steadhold.jobs.moving import SQL, Change, Entry, Finished, Held, Written
 from steadhold.jobs.outcomes import (
@@ -38,6 +38,7 @@ Refused: TypeAlias = (
     | CancelStands
     | NothingToAwait
     | StagesFull
+    | context.Unresolved
     | Missing
 )
 SettleOutcome: TypeAlias = Settled | Refused
@@ -50,6 +51,7 @@ _NOTHING: Final[dict[str, Any]] = {"expected": None, "fence": None, "said": None
 class Tally:
     """What a settlement of many has come to so far."""
 
+    finds: context.Finds = field(default_factory=dict[str, context.Found | context.Unresolved])
     answers: dict[int, SettleOutcome] = field(default_factory=dict[int, SettleOutcome])
     late: list[int] = field(default_factory=list[int])
     finished: list[Finished] = field(default_factory=list[Finished])
@@ -69,11 +71,13 @@ def settle_all(workspace: str, settlements: Sequence[Settlement]) -> Plan[list[S
     stale = yield from fences.owned(workspace, [FenceRef(moving.subject(s.id), s.fence) for s in settlements])
     tally = Tally(late=[n for n, answer in enumerate(stale) if answer is not None])
     left = {n: settlements[n] for n, answer in enumerate(stale) if answer is None}
+    tally.finds = yield from context.find(workspace, map(relying.said, left.values()))
     if any(isinstance(settlement.said, Complete) for settlement in left.values()):
         left = yield from _finish(workspace, left, tally)
     while left:  # again for those that a twin in the same transaction overtook
         left = yield from _round(workspace, left, tally)
     yield from _late(workspace, settlements, tally)
+    yield from _rely(workspace, settlements, tally)
     yield from moving.follow(workspace, tally.done, tally.more, tally.finished)
     changes = [change for change, _ in tally.done]
     waits = [change.wait for change in changes if change.wait is not None]
@@ -84,7 +88,7 @@ def settle_all(workspace: str, settlements: Sequence[Settlement]) -> Plan[list[S
 
 def _finish(workspace: str, left: dict[int, Settlement], tally: Tally) -> Plan[dict[int, Settlement]]:
     """Complete those of which only that is said, and lock the others; answer those that are to be looked at."""
-    items = [_said(workspace, settlement) for settlement in left.values()]
+    items = [_said(workspace, settlement, tally.finds) for settlement in left.values()]
     owned = {settlement.id for settlement in left.values()}
     items += [
         {**_NOTHING, "workspace": workspace, "id": id} for id in waiting.touched(left.values()) if id not in owned
@@ -101,9 +105,17 @@ def _finish(workspace: str, left: dict[int, Settlement], tally: Tally) -> Plan[d
     return again
 
 
-def _said(workspace: str, settlement: Settlement) -> dict[str, Any]:
+def _rely(workspace: str, settlements: Sequence[Settlement], tally: Tally) -> Plan[None]:
+    """Pin what came of jobs that are completed now."""
+    if tally.finds:
+        taken = (n for n, answer in tally.answers.items() if isinstance(answer, Settled) and not answer.repeated)
+        pins = [(moving.subject(settlements[n].id), relying.said(settlements[n])) for n in taken]
+        yield from context.pin_found(workspace, tally.finds, pins)
+
+
+def _said(workspace: str, settlement: Settlement, finds: context.Finds) -> dict[str, Any]:
     said = settlement.said
-    if not isinstance(said, Complete):
+    if not isinstance(said, Complete) or context.unknown(finds, [relying.said(settlement)]):
         return {**_NOTHING, "workspace": workspace, "id": settlement.id}
     return {
         "workspace": workspace,
@@ -132,6 +144,8 @@ def _round(workspace: str, left: dict[int, Settlement], tally: Tally) -> Plan[di
             tally.late.append(n)
             continue
         verdict = decided(settlement, row, policies.get((row.type, row.configuration_revision)))
+        if isinstance(verdict, Change) and (lost := context.unknown(tally.finds, [relying.said(settlement)])):
+            verdict = lost
         if isinstance(verdict, Wait):
             verdict = yield from waiting.begin(workspace, row, verdict, words(verdict), held, tally.more)
         if verdict is None:

@@ -456,6 +456,11 @@ where j.workspace = :workspace::text and j.id = :retry_of::uuid
 on conflict do nothing
 returning revision, root::text, configuration_revision, run_at, tags
 
+-- name: given
+-- rank: read
+-- What a job was given by reference.
+select j.input_ref, j.inputs from steadhold.jobs j where j.workspace = :workspace::text and j.id = :id::uuid
+
 -- name: tell
 -- rank: read by job
 -- Signals of a held job are numbered as they come; the plan has counted what is kept.
@@ -562,7 +567,7 @@ where c.workspace = :workspace::text and c.root = any(:roots::uuid[]) and not ex
 ) and not exists (
   select from steadhold.jobs j where j.workspace = :workspace::text and j.root = c.root and j.retry_of is not null
 )
-returning true
+returning c.root::text
 
 -- name: forget_rest
 -- rank: read
@@ -759,10 +764,14 @@ on conflict (workspace, inbox) do update set
 
 -- name: news
 -- rank: read
--- Inboxes that somebody waits for and that have more than was looked at, or are gone, or begin anew.
+-- Inboxes that somebody waits for and that have more than was looked at, or are gone, or begin anew; and those of which
+-- it is time to look whether anybody waits. Each is looked at by its key: see migration 0020.
 select x.inbox from steadhold.inbox_watches x
-left join steadhold.inboxes_now b on b.workspace = :workspace::text and b.name = x.inbox and b.present
-where x.workspace = :workspace::text and (b.name is null or b.epoch <> x.epoch or b.last_sequence > x.seen)
+left join lateral (
+  select b.epoch, b.last_sequence from steadhold.inboxes_now b
+  where b.workspace = :workspace::text and b.name = x.inbox and b.present offset 0) b on true
+where x.workspace = :workspace::text and (b.epoch is distinct from x.epoch or b.last_sequence > x.seen
+  or x.check_at <= (select steadhold.clock()))
 order by x.inbox limit :limit::bigint
 
 -- name: watchers
@@ -809,6 +818,7 @@ with left_over as materialized (
     and x.inbox not in (select l.inbox from left_over l)
 )
 update steadhold.inbox_watches x
-set epoch = l.epoch, seen = case when l.epoch = l.other then l.seen else -1 end
+set epoch = l.epoch, seen = case when l.epoch = l.other then l.seen else -1 end,
+  check_at = steadhold.clock() + interval '15 minutes'
 from left_over l
 where x.workspace = :workspace::text and x.inbox = any(:inboxes::text[]) and x.inbox = l.inbox

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from steadhold import events
-from steadhold.jobs import admission, model, moving, verdicts, waiting
+from steadhold.jobs import admission, model, moving, relying, verdicts, waiting
 from steadhold.jobs.model import Count, State
 from steadhold.jobs.moving import SQL, Change
 from steadhold.jobs.outcomes import (
@@ -108,6 +108,7 @@ def retry(workspace: str, id: Uuid, new_id: Uuid, *, revision: Count | None = No
             return KeyConflict(found[0][0])
     raised, root, configuration_revision, run_at, tags = made[0]
     yield from each(SQL.tag, [{"workspace": workspace, "id": new_id, "tag": tag} for tag in (tags or "").split()])
+    yield from relying.again(workspace, id, new_id)
     data = {"cause": "retry", "type": type, "retry_of": id}
     yield from events.record(workspace, [moving.recorded(new_id, raised, "accepted", data)])
     return Retried(new_id, id, root, raised, configuration_revision, run_at)

@@ -12,7 +12,7 @@ import msgspec
 
 from steadhold import events, fences
 from steadhold.events import Due
-from steadhold.jobs import model, moving, reading, verdicts, waiting, watching
+from steadhold.jobs import model, moving, reading, relying, verdicts, waiting, watching
 from steadhold.jobs.model import Retry
 from steadhold.jobs.moving import SQL, Change, Held, Written
 from steadhold.jobs.verdicts import Move
@@ -134,7 +134,8 @@ def forget(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) ->
         tags = sorted({tag for _, _, tags in found for tag in (tags or "").split()})
         yield from events.forget(workspace, [moving.subject(id) for id in ids])
         yield from rows(SQL.forget, workspace=workspace, ids=ids, tags=tags)
-        yield from rows(SQL.forget_stages, workspace=workspace, roots=sorted({root for _, root, _ in found}))
+        lines = yield from rows(SQL.forget_stages, workspace=workspace, roots=sorted({root for _, root, _ in found}))
+        yield from relying.no_more(workspace, ids, sorted({root for (root,) in lines}))
     past = yield from rows(SQL.superseded, workspace=workspace, limit=limit)
     if past:
         types, revisions = zip(*past, strict=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from steadhold.context.doors import readable
 from steadhold.jobs import answers, doors, gives, outcomes, plans, saying, settling, steering, takes
 from steadhold.jobs.model import Release, Settlement
 from steadhold.jobs.outcomes import Beat, Beaten, Cancelling, Claimed, KeyConflict, Retried
@@ -92,6 +93,7 @@ def _beat_item(beat: Beat, outcome: Beaten | StaleFence) -> gives.ItemReply:
 def checkpoint(ask: Request) -> Ask[plans.CheckpointOutcome]:
     """Commit a stage: 201, or 200 with what is committed already."""
     body, id = decode.body(ask, takes.CheckpointBody), ask.params["id"]
+    readable(ask, [body.result_ref or ""])
     call = plans.checkpoint.call(
         ask.workspace,
         id,

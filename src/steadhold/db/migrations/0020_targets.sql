@@ -6,17 +6,20 @@ create index waits_by_inbox on steadhold.waits (workspace, inbox, seen) where in
 
 -- Up to where all have looked who wait for an inbox. The counter of the inbox says whether there is more, so whoever
 -- appends writes nothing for them, and what was appended, however, cannot be missed. `seen` -1: somebody looks anew.
+-- `check_at`: then it is looked whether anybody waits still, for who waits no more says nothing.
 create table steadhold.inbox_watches (
   workspace text collate "C" not null,
   inbox text collate "C" not null,
   epoch text collate "C" not null,
   seen bigint not null check (seen >= -1),
+  check_at timestamptz not null default steadhold.clock() + interval '15 minutes',
   primary key (workspace, inbox)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 select steadhold.enclose('steadhold.inbox_watches');
 grant select, insert, update, delete on steadhold.inbox_watches to steadhold_app;
 
--- Which workspaces have jobs that wait for an inbox with something new, or for one that is gone or begins anew.
+-- Which workspaces have jobs that wait for an inbox with something new, or for one that is gone or begins anew. Each
+-- inbox is looked at by its key (`offset 0`), however many others there are.
 create function steadhold.due_watches() returns table (workspace text, duty text)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
@@ -24,8 +27,11 @@ create function steadhold.due_watches() returns table (workspace text, duty text
   select w.workspace, 'jobs.inboxes' from steadhold.workspaces w
   where exists (
     select from steadhold.inbox_watches x
-    left join steadhold.inboxes_now b on b.workspace = x.workspace and b.name = x.inbox and b.present
-    where x.workspace = w.workspace and (b.name is null or b.epoch <> x.epoch or b.last_sequence > x.seen))
+    left join lateral (
+      select b.epoch, b.last_sequence from steadhold.inboxes_now b
+      where b.workspace = x.workspace and b.name = x.inbox and b.present offset 0) b on true
+    where x.workspace = w.workspace and (b.epoch is distinct from x.epoch or b.last_sequence > x.seen
+      or x.check_at <= (select steadhold.clock())))
 $$;
 revoke all on function steadhold.due_watches() from public;
 grant execute on function steadhold.due_watches() to steadhold_app;
