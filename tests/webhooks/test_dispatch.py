@@ -148,6 +148,74 @@ async def test_an_endpoint_that_is_never_done_leaves_its_turn_to_one_that_waits(
     assert len(busy.seen) < 200
 
 
+async def test_an_endpoint_that_always_fails_delays_another_by_one_claim(site):
+    """There is room for one of them, and a turn takes for ever: who fails has leave for one claim."""
+    one, claims = site.dispatcher(sends_max=1, turn_seconds=3600.0), []
+    real = one.play
+
+    async def play(call):
+        if call.name == "webhooks.begin":
+            claims.append(call.subject.rpartition(":")[2])
+        return await real(call)
+
+    one.play = play
+    async with receiving(says(500)) as bad, receiving(says(200)) as good, sending(one) as dispatcher:
+        failing = await site.endpoint(bad.url, types=("order.*",), retry_seconds=(0.0,) * 5)
+        await site.happen(*(event(revision=n) for n in range(1, 101)))
+        await site.endpoint(good.url, types=("bill.*",))
+        await site.happen(event("bill:1", 1, "bill.sent"))
+        arrived, due = asyncio.create_task(good.some(1)), dispatcher.due
+
+        async def failing_first():
+            return sorted(await due(), key=lambda at: at[1] != failing)
+
+        dispatcher.due = failing_first
+        while not arrived.done():
+            await dispatcher.tick()
+            await asyncio.wait({arrived, *dispatcher._lanes.values()}, return_when=asyncio.FIRST_COMPLETED)
+    assert claims.count(failing) == 1
+
+
+async def test_what_becomes_due_at_an_endpoint_that_is_sent_to_is_begun_at_once(site, monkeypatch):
+    """A lane that waits is woken by the look that finds something due: it needs no look of its own."""
+    monkeypatch.setattr("steadhold.webhooks.dispatch.IDLE_SECONDS", (3600.0,) * 3)
+    async with receiving(says(200)) as receiver, sending(site.dispatcher()) as dispatcher:
+        await site.endpoint(receiver.url)
+        for n in range(1, 4):
+            await site.happen(event(revision=n))
+            assert await dispatcher.tick() == (n == 1)
+            assert all(lane.woken.is_set() for lane in dispatcher._running.values())
+            await receiver.some(n)
+            (lane,) = dispatcher._running.values()
+            while lane.under_way or lane.results or lane.woken.is_set():
+                await asyncio.sleep(0.001)
+
+
+async def test_an_endpoint_that_is_full_asks_for_nothing_more(site):
+    """Of what never answers nothing ends: what waits there costs no claim at each look."""
+    one, claims = site.dispatcher(), []
+    real = one.play
+
+    async def play(call):
+        claims.append(call.name)
+        return await real(call)
+
+    one.play = play
+    async with receiving(never) as receiver, sending(one) as dispatcher:
+        await site.endpoint(receiver.url, concurrency=2)
+        await site.happen(*(event(revision=n) for n in range(1, 9)))
+        await dispatcher.tick()
+        await receiver.some(2)
+        (lane,) = dispatcher._running.values()
+        began = claims.count("webhooks.begin")
+        lane.begun_at = float("inf")  # as if it had just begun
+        for _ in range(20):
+            await dispatcher.tick()
+            while lane.woken.is_set():
+                await asyncio.sleep(0)
+    assert claims.count("webhooks.begin") == began
+
+
 async def test_what_our_own_end_cuts_tells_nothing_of_the_endpoint(site):
     async with receiving(never) as receiver, sending(site.dispatcher()) as dispatcher:
         webhook = await site.endpoint(receiver.url, concurrency=8)

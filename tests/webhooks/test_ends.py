@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from steadhold import events
+from steadhold.kit.ids import uuid7
 from steadhold.kit.outcome import Missing
 from steadhold.webhooks import plans, replaying, sweeping
-from steadhold.webhooks.outcomes import ReplayEnded
+from steadhold.webhooks.model import Endpoint
+from steadhold.webhooks.outcomes import Pruned, ReplayEnded
 from tests.webhooks.house import BY, Sender, create, event, fan_out, listed, states
 
 pytestmark = pytest.mark.database
@@ -118,3 +121,65 @@ def test_events_tell_nothing_of_a_url_behind_its_host(conn, workspace):
         None,
     ]
     assert "secret" not in json.dumps(told)
+
+
+def taken(conn, workspace):
+    return conn.execute(
+        "select taker from steadhold.event_takers where workspace = %s and taker = 'webhooks'", (workspace,)
+    ).fetchall()
+
+
+def test_events_are_taken_until_the_last_that_takes_them_is_removed(conn, workspace):
+    first, second = create(conn, workspace), create(conn, workspace)
+    create(conn, workspace, enabled=False)  # one that never was enabled takes none
+    off = plans.disable(conn, workspace, first.id, by=BY).endpoint
+    assert isinstance(plans.delete(conn, workspace, second.id, second.revision, by=BY), Endpoint)
+    assert taken(conn, workspace) == [("webhooks",)], "what comes while it is disabled can be replayed later"
+    plans.delete(conn, workspace, off.id, off.revision, by=BY)
+    assert taken(conn, workspace) == []
+    create(conn, workspace)
+    assert taken(conn, workspace) == [("webhooks",)]
+
+
+def removed(conn, workspace, clock, kept_seconds=DAY):
+    """The ids of a delivery of an event and of a test, and of a replay, that are past their window and gone."""
+    made = create(conn, workspace)
+    now = conn.execute("select steadhold.clock()").fetchone()[0]
+    fan_out(conn, workspace, [replace(event(), occurred_at=now)])
+    replay = replaying.replay_many(
+        conn, workspace, made.id, uuid7(int(now.timestamp() * 1000), bytes(10)), now - timedelta(seconds=1), "all"
+    )
+    ping = uuid7(int(now.timestamp() * 1000), b"0123456789")
+    replaying.ping(conn, workspace, made.id, ping, b"{}", "webhook.ping")
+    replaying.replay_on(conn, workspace, 10)
+    Sender(conn, workspace, made).send()
+    deliveries = [d.id for d in listed(conn, workspace, made)]
+    clock.move(2 * kept_seconds)
+    while replaying.purge(conn, workspace, 10, kept_seconds=kept_seconds):
+        pass
+    assert len(deliveries) == 3
+    return deliveries, replay.id
+
+
+def test_what_was_removed_is_never_told_to_have_not_been(conn, workspace, clock):
+    deliveries, replay = removed(conn, workspace, clock)
+    for id in deliveries:
+        new = str(uuid.uuid4())
+        assert isinstance(replaying.delivery(conn, workspace, id, kept_seconds=DAY), Pruned)
+        assert isinstance(replaying.replay(conn, workspace, id, new, kept_seconds=DAY), Pruned)
+        assert isinstance(replaying.cancel(conn, workspace, id, kept_seconds=DAY), Pruned)
+    assert isinstance(replaying.look_replay(conn, workspace, replay, kept_seconds=DAY), Pruned)
+    assert isinstance(replaying.cancel_replay(conn, workspace, replay, kept_seconds=DAY), Pruned)
+
+
+def test_what_cannot_have_been_removed_yet_is_not_there(conn, workspace, clock):
+    made = create(conn, workspace)
+    now = conn.execute("select steadhold.clock()").fetchone()[0]
+    fan_out(conn, workspace, [replace(event(), occurred_at=now)])
+    (there,) = listed(conn, workspace, made)
+    young = uuid7(int(now.timestamp() * 1000), bytes(10))
+    for id in (young, str(uuid.uuid4())):
+        assert replaying.delivery(conn, workspace, id, kept_seconds=DAY) == Missing()
+        assert replaying.look_replay(conn, workspace, id, kept_seconds=DAY) == Missing()
+    clock.move(2 * DAY)
+    assert replaying.delivery(conn, workspace, there.id, kept_seconds=DAY).delivery.id == there.id

@@ -61,9 +61,9 @@ def test_nothing_is_scanned(crowded, statement):
 @pytest.mark.parametrize(
     "name, table, index",
     [
-        ("begin", "deliveries", {"deliveries_due", "deliveries_pkey"}),
+        ("begin", "deliveries", {"deliveries_due", "deliveries_pings", "deliveries_pkey"}),
         ("begin", "webhook_bodies", {"webhook_bodies_pkey"}),
-        ("started", "attempts", {"attempts_started"}),
+        ("free", "attempts", {"attempts_started"}),
         ("still", "attempts", {"attempts_started"}),
         ("still", "deliveries", {"deliveries_pkey"}),
         ("end_attempts", "attempts", {"attempts_pkey"}),

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from steadhold import Problem, Webhook
+from steadhold.kit.ids import uuid7
 from steadhold.sdk import Client
 from steadhold.sdk.errors import NotFound, RevisionConflict
 from steadhold.server.settings import Settings
@@ -194,6 +195,14 @@ def test_a_replay_older_than_what_is_kept_is_refused(client):
     with pytest.raises(Problem) as refused:
         client.webhooks.replay(made.webhook_id, since=datetime.now(UTC) - timedelta(days=40))
     assert (refused.value.status, refused.value.code) == (410, "deliveries_pruned")
+
+
+def test_what_is_as_old_as_what_was_removed_is_gone(client):
+    old, hooks = uuid7(int(time.time() - 31 * 86_400) * 1_000, bytes(10)), client.webhooks
+    for ask in (hooks.delivery, hooks.resend, hooks.cancel, hooks.replayed, hooks.cancel_replay):
+        with pytest.raises(Problem) as refused:
+            ask(old)
+        assert (refused.value.status, refused.value.code) == (410, "deliveries_pruned")
 
 
 def test_what_is_not_there_is_missing(client):

@@ -168,7 +168,7 @@ class WebhooksRoom(Room[Mode]):
         """Read a delivery with its attempts.
 
         Raises:
-            NotFound.
+            NotFound. Problem "deliveries_pruned": it is older than what is kept.
         """
         return read((yield Send("GET", at("deliveries", delivery_id))), Delivery)
 
@@ -186,7 +186,7 @@ class WebhooksRoom(Room[Mode]):
         """Attempt a delivery no more. `outcome` "unknown": an attempt began whose end nobody knows.
 
         Raises:
-            NotFound. Problem "delivery_ended".
+            NotFound. Problem "delivery_ended", "deliveries_pruned".
         """
         return read(
             (yield change("POST", at("deliveries", delivery_id, "cancel"), operation_id=operation_id)), Cancelled
@@ -212,7 +212,7 @@ class WebhooksRoom(Room[Mode]):
         """Carry a replay on no further. What it has placed by now is delivered all the same.
 
         Raises:
-            NotFound. Problem "replay_ended".
+            NotFound. Problem "replay_ended", "deliveries_pruned".
         """
         target = at("webhook-replays", replay_id, "cancel")
         return read((yield change("POST", target, operation_id=operation_id)), Replay)
@@ -222,6 +222,6 @@ class WebhooksRoom(Room[Mode]):
         """Read how far a replay is.
 
         Raises:
-            NotFound.
+            NotFound. Problem "deliveries_pruned": it is older than what is kept.
         """
         return read((yield Send("GET", at("webhook-replays", replay_id))), Replay)

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -17,15 +16,13 @@ from aiohttp.client_proto import ResponseHandler
 
 from steadhold.webhooks import guard
 from steadhold.webhooks.guard import Allowed
+from steadhold.webhooks.lookups import Lookups
 
 HEARD_BYTES_MAX: Final = 64 * 1024
 """Of one answer, of which less is kept. More would be work for the process: small answers to nobody cost it most."""
 
 CHECKED_SECONDS_MAX: Final = 1.0
 """How long a look at lease and endpoint is good for, on this machine's steady clock."""
-
-LOOKUPS_MAX: Final = 256
-"""Names that one process looks up at once; each endpoint asks for one at a time."""
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 Still = Callable[[], Awaitable[bool]]
@@ -39,14 +36,8 @@ class Stale(Exception):
     """The lease is lost, or the endpoint disabled or moved: nothing was sent."""
 
 
-_LOOKING: Final = ThreadPoolExecutor(LOOKUPS_MAX, thread_name_prefix="webhook names")
-
-
-async def resolve(host: str, port: int) -> Sequence[str]:
-    """All addresses of a name, as this machine looks them up: that may take long, in threads nobody else needs."""
-    look = functools.partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-    found = await asyncio.get_running_loop().run_in_executor(_LOOKING, look)
-    return [str(address[0]) for *_, address in found]
+resolve: Final[Resolve] = Lookups().resolve
+"""All addresses of a name, as this machine looks them up."""
 
 
 class Vetting(AbstractResolver):

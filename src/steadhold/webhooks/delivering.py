@@ -32,9 +32,9 @@ from steadhold.webhooks.model import (
     Result,
     Secret,
     Sending,
-    delivery_id,
     endpoint,
 )
+from steadhold.webhooks.naming import delivery_id
 from steadhold.webhooks.plans import SQL, off, told
 
 
@@ -105,7 +105,7 @@ def _deliveries(workspace: str, matched: Sequence[tuple[_Taker, Event]]) -> Iter
     for taker, event in matched:
         first = led.get((taker.id, event.aggregate_id))
         yield {
-            "id": delivery_id(workspace, taker.id, event.event_id),
+            "id": delivery_id(workspace, taker.id, event.event_id, event.occurred_at),
             "webhook": taker.id,
             "event_id": event.event_id,
             "lane": event.aggregate_id if taker.ordered else None,
@@ -153,8 +153,7 @@ def begin(workspace: str, webhook: str, fence: int, limit: int) -> Plan[Batch | 
     at = yield from maybe(lock, endpoint, workspace=workspace, id=webhook)
     if at is None:
         return None
-    started = yield from one(SQL.started, int, workspace=workspace, webhook=webhook)
-    now, free_at = yield from one(SQL.free, _moments, workspace=workspace, webhook=webhook)
+    started, now, free_at = yield from one(SQL.free, _moments, workspace=workspace, webhook=webhook)
     room = health.room(at.health, at.spec.concurrency, started, now) if at.enabled else 0
     rate = at.spec.rate if lock is SQL.hold else None
     affords = health.affords(rate, free_at, now)
@@ -170,8 +169,8 @@ def begin(workspace: str, webhook: str, fence: int, limit: int) -> Plan[Batch | 
     return Batch(at, tuple(Secret(*row) for row in secrets), tuple(Sending(*row) for row in found))
 
 
-def _moments(at: datetime, free_at: datetime | None) -> tuple[datetime, datetime | None]:
-    return at, free_at
+def _moments(started: int, at: datetime, free_at: datetime | None) -> tuple[int, datetime, datetime | None]:
+    return started, at, free_at
 
 
 @operation

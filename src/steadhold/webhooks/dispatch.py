@@ -28,13 +28,16 @@ ENDPOINTS_MAX: Final = 512
 FRESH_SECONDS: Final = 0.2
 """For how long attempts share one question whether they may be made."""
 
-IDLE_SECONDS: Final = 0.25
+IDLE_SECONDS: Final = (0.25, 0.5, 1.0)
+"""How long a lane that has nothing to send waits each time, before it is left to others."""
+
+FULL_SECONDS: Final = 1.0
+"""How often a lane looks for tests, which go beside what is under way, while no more than that may be."""
+
 TURN_SECONDS: Final = 10.0
 """How long an endpoint is sent to while others wait for their turn."""
 
 RENEW_SECONDS: Final = LANE_SECONDS / 3
-ROUNDS_IDLE_MAX: Final = 8
-"""How often a lane that has nothing to send looks again before it is left to others."""
 
 Play = Callable[[Call[Any]], Awaitable[Any]]
 Due = Callable[[], Awaitable[Iterable[tuple[str, str]]]]
@@ -56,13 +59,17 @@ class Dispatcher:
     total_seconds: float = 15.0
     turn_seconds: float = TURN_SECONDS
     _lanes: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict[tuple[str, str], Any], init=False)
+    _running: dict[tuple[str, str], _Lane] = field(default_factory=dict[tuple[str, str], Any], init=False)
     _turns: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float], init=False)
     crowded: bool = field(default=False, init=False)
 
     async def tick(self) -> int:
         """Look once which endpoints have something to send, and see to those that nobody here does; how many."""
         begun = 0
-        waiting = [at for at in await self.due() if at not in self._lanes]
+        due = list(await self.due())
+        for at in self._running.keys() & due:
+            self._running[at].woken.set()
+        waiting = [at for at in due if at not in self._lanes]
         self._turns = {at: self._turns.get(at, 0.0) for at in (*waiting, *self._lanes)}
         self.crowded = len(self._lanes) + len(waiting) > min(ENDPOINTS_MAX, self.sends_max)
         for at in sorted(waiting, key=self._turns.__getitem__):
@@ -96,9 +103,12 @@ class Dispatcher:
         try:
             fence = await self.play(delivering.lease.call(workspace, webhook, self.holder))
             if fence is not None:
-                await _Lane(self, workspace, webhook, fence).run()
+                lane = self._running[workspace, webhook] = _Lane(self, workspace, webhook, fence)
+                await lane.run()
         except Exception as error:  # noqa: BLE001 - one endpoint's trouble is not the others'
             self.alarm(error, {"webhook": webhook, "workspace": workspace})
+        finally:
+            self._running.pop((workspace, webhook), None)
 
 
 @dataclass(slots=True)
@@ -111,8 +121,11 @@ class _Lane:
     fence: int
     under_way: set[asyncio.Task[None]] = field(default_factory=set[Any])
     results: list[Result] = field(default_factory=list[Result])
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
     sender: Sender | None = None
+    width: int = 1
+    begun_at: float = -math.inf
+    unwell: bool = False
 
     async def run(self) -> None:
         """Begin, send and settle until nothing is left, then leave the endpoint to whoever comes next."""
@@ -120,13 +133,13 @@ class _Lane:
         ends_at, renewed_at = math.inf, loop.time()
         idle = 0
         try:
-            while idle < ROUNDS_IDLE_MAX or self.under_way or self.results:
+            while idle < self._patience or self.under_way or self.results:
                 if loop.time() - renewed_at > RENEW_SECONDS:
                     renewed_at = loop.time()
                     if not await self.of.play(delivering.renew.call(self.workspace, self.webhook, self.fence)):
                         break
                 worked = await self._settle()
-                over = self.of.crowded and loop.time() >= ends_at
+                over = self.of.crowded and (self.unwell or loop.time() >= ends_at)
                 if over and not self.under_way and not self.results:
                     break
                 begun = 0 if over else await self._begin()
@@ -134,23 +147,29 @@ class _Lane:
                 if begun is None:
                     break
                 idle = 0 if worked or begun else idle + 1
-                if not begun:
-                    await self._wait()
+                await self._wait(idle)
         finally:
             await self._leave()
 
-    async def _wait(self) -> None:
+    @property
+    def _patience(self) -> int:
+        """How often it looks again before it leaves: once where others wait for their turn."""
+        return 1 if self.of.crowded else len(IDLE_SECONDS)
+
+    async def _wait(self, idle: int) -> None:
+        """Wait until an attempt has ended, or the dispatcher has seen that something is due here."""
         try:
-            async with asyncio.timeout(IDLE_SECONDS):
-                await self.ended.wait()
+            async with asyncio.timeout(IDLE_SECONDS[min(max(idle, 1), len(IDLE_SECONDS)) - 1]):
+                await self.woken.wait()
         except TimeoutError:
             pass
-        self.ended.clear()
+        self.woken.clear()
 
     async def _settle(self) -> int:
         """Say together what came meanwhile."""
         told, self.results = self.results, []
         if told:
+            self.unwell = all(result.state != "delivered" for result in told)
             failpoints.hit("webhooks.answered")
             try:
                 await self.of.play(delivering.settle.call(self.workspace, self.webhook, told))
@@ -162,12 +181,15 @@ class _Lane:
     async def _begin(self) -> int | None:
         """Begin as many attempts as there is room for; None where the lease or the endpoint is gone."""
         room = self.of.share - len(self.under_way)
-        if room <= 0:
+        now = asyncio.get_running_loop().time()
+        full = len(self.under_way) >= self.width and now - self.begun_at < FULL_SECONDS
+        if room <= 0 or full:
             return 0
-        until = asyncio.get_running_loop().time() + ATTEMPT_SECONDS
+        self.begun_at, until = now, now + ATTEMPT_SECONDS
         batch = await self.of.play(delivering.begin.call(self.workspace, self.webhook, self.fence, room))
         if not isinstance(batch, Batch):
             return None
+        self.width = batch.endpoint.spec.concurrency
         failpoints.hit("webhooks.begun")
         if batch.sendings:
             await self._send(batch, until)
@@ -210,7 +232,7 @@ class _Lane:
 
     def _told(self, *results: Result) -> None:
         self.results.extend(results)
-        self.ended.set()
+        self.woken.set()
 
     async def _leave(self) -> None:
         under_way = list(self.under_way)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,8 +48,6 @@ LANE_SECONDS: Final = 30.0
 
 ATTEMPT_SECONDS: Final = 20.0
 """From the beginning of an attempt until nobody may be sending any more; 5 s later it is `unknown`."""
-
-_IDS: Final = uuid.UUID("7f2a1a52-93a7-5f0f-9a53-2f8a4f1a9d0e")
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +287,3 @@ def decide(delivery: Delivery, spec: Spec, result: Result) -> Move:
         return Move(delivery.id, PENDING, tries, wait)
     blocks = delivery.lane is not None and spec.blocks
     return Move(delivery.id, BLOCKED if blocks else EXHAUSTED, tries)
-
-
-def delivery_id(workspace: str, webhook: str, event_id: str, of: str = "") -> str:
-    """Name the delivery of an event to an endpoint, or one replayed by a replay: the same in every process."""
-    return str(uuid.uuid5(_IDS, f"{workspace} {webhook} {event_id} {of}"))

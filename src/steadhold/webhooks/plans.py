@@ -120,11 +120,11 @@ def change(
 @single_operation
 def enable(workspace: str, id: str, *, by: Actor) -> Plan[Shown | Missing | WritersOpen]:
     """Let deliveries begin, of whatever commits after this. Again, it lets a paused endpoint be tried at once."""
-    if not (yield from events.want(workspace, TAKER)):
-        return WritersOpen()
-    held = yield from hold(workspace, id)
+    held = yield from hold(workspace, id)  # first: who holds it may be about to write an event, which waits for wanting
     if not isinstance(held, Endpoint):
         return Missing()
+    if not (yield from events.want(workspace, TAKER)):
+        return WritersOpen()
     now = yield from write(workspace, held, held.spec, enabled=True, why=None, anew=True)
     yield from rows(SQL.resume, workspace=workspace, id=id)
     yield from told(workspace, now, "webhook.enabled", {}, by)
@@ -159,7 +159,15 @@ def delete(workspace: str, id: str, expected: int, *, by: Actor) -> Plan[Endpoin
     gone = yield from write(workspace, held, replace(held.spec, headers=None), enabled=False, why="asked", deleted=True)
     yield from rows(SQL.forget_secrets, workspace=workspace, id=id)
     yield from told(workspace, gone, "webhook.deleted", {}, by)
+    yield from unwanted(workspace)
     return gone
+
+
+def unwanted(workspace: str) -> Plan[None]:
+    """Be given no more events once nobody here takes any. One that is disabled does: as skipped, to be replayed."""
+    yield from events.hold_taker(workspace, TAKER)
+    if not (yield from rows(SQL.endpoints, workspace=workspace)):
+        yield from events.unwant(workspace, TAKER)
 
 
 @single_operation

@@ -31,9 +31,9 @@ from steadhold.webhooks.model import (
     Only,
     Placed,
     Replay,
-    delivery_id,
     endpoint,
 )
+from steadhold.webhooks.naming import delivery_id, gone_by_now
 from steadhold.webhooks.outcomes import Disabled, Ended, Pruned, ReplayEnded
 from steadhold.webhooks.plans import SQL, hold
 
@@ -41,12 +41,24 @@ KEPT_SECONDS: Final = 30 * 86_400
 """How long a delivery with its attempts is kept, unless the server is set otherwise."""
 
 
+def _absent(workspace: str, id: str, kept_seconds: float) -> Plan[Missing | Pruned]:
+    """What is said of an id that nothing is kept of: one as old as what was removed may have been."""
+    first, reach = yield from one(SQL.first_body, _pair, workspace=workspace, kept_seconds=float(kept_seconds))
+    return Pruned(_left(first, reach)) if gone_by_now(id, reach) else Missing()
+
+
+def _left(first: datetime | None, reach: datetime) -> datetime:
+    return first if first is not None and first > reach else reach
+
+
 @single_operation
-def delivery(workspace: str, id: str) -> Plan[Delivered | Missing]:
+def delivery(
+    workspace: str, id: str, *, kept_seconds: float = KEPT_SECONDS
+) -> Plan[Delivered | Missing | Pruned]:  # fmt: skip
     """Read a delivery with its attempts."""
     found = yield from maybe(SQL.delivery, Delivery, workspace=workspace, id=id)
     if found is None:
-        return Missing()
+        return (yield from _absent(workspace, id, kept_seconds))
     attempts = yield from rows(SQL.attempts, workspace=workspace, delivery=id)
     return Delivered(found, tuple(Attempt(*row) for row in attempts))
 
@@ -87,14 +99,16 @@ def _again(
 
 
 @single_operation
-def replay(workspace: str, id: str, new_id: str) -> Plan[Placed | Missing | Disabled | Pruned]:
+def replay(
+    workspace: str, id: str, new_id: str, *, kept_seconds: float = KEPT_SECONDS
+) -> Plan[Placed | Missing | Disabled | Pruned]:
     """Deliver an event again, by a delivery of its own. A test stays one.
 
     Of one that blocks its lane, it takes the place.
     """
     seen = yield from maybe(SQL.delivery, Delivery, workspace=workspace, id=id)
     if seen is None:
-        return Missing()
+        return (yield from _absent(workspace, id, kept_seconds))
     at = yield from hold(workspace, seen.webhook)
     if not isinstance(at, Endpoint):
         return Missing()
@@ -111,15 +125,17 @@ def replay(workspace: str, id: str, new_id: str) -> Plan[Placed | Missing | Disa
 
 
 @single_operation
-def cancel(workspace: str, id: str) -> Plan[Cancelled | Missing | Ended]:
+def cancel(
+    workspace: str, id: str, *, kept_seconds: float = KEPT_SECONDS
+) -> Plan[Cancelled | Missing | Ended | Pruned]:
     """Attempt a delivery no more. `unknown` where an attempt began whose end nobody knows: it may have arrived."""
     seen = yield from maybe(SQL.delivery, Delivery, workspace=workspace, id=id)
     if seen is None:
-        return Missing()
+        return (yield from _absent(workspace, id, kept_seconds))
     yield from rows(SQL.hold, workspace=workspace, id=seen.webhook)
     found = yield from rows(SQL.hold_deliveries, workspace=workspace, ids=[id])
     if not found:
-        return Missing()
+        return Pruned(None)
     held = Delivery(*found[0])
     attempts = [Attempt(*row) for row in (yield from rows(SQL.attempts, workspace=workspace, delivery=id))]
     unknown = any(attempt.state in {"started", "unknown"} for attempt in attempts)
@@ -149,7 +165,7 @@ def replay_many(
         return Disabled()
     first, reach = yield from one(SQL.first_body, _pair, workspace=workspace, kept_seconds=kept_seconds)
     if since < reach:
-        return Pruned(first if first is not None and first > reach else reach)
+        return Pruned(_left(first, reach))
     item = {"workspace": workspace, "id": id, "webhook": webhook, "only": only, "since": since, "until": until}
     yield from rows(SQL.begin_replay, **item)
     return (yield from one(SQL.look_replay, Replay, workspace=workspace, id=id))
@@ -160,18 +176,21 @@ def _pair(first: datetime | None, reach: datetime) -> tuple[datetime | None, dat
 
 
 @single_operation
-def look_replay(workspace: str, id: str) -> Plan[Replay | Missing]:
+def look_replay(workspace: str, id: str, *, kept_seconds: float = KEPT_SECONDS) -> Plan[Replay | Missing | Pruned]:
     """Read how far a replay is."""
-    return (yield from maybe(SQL.look_replay, Replay, workspace=workspace, id=id)) or Missing()
+    found = yield from maybe(SQL.look_replay, Replay, workspace=workspace, id=id)
+    return (yield from _absent(workspace, id, kept_seconds)) if found is None else found
 
 
 @single_operation
-def cancel_replay(workspace: str, id: str) -> Plan[Replay | Missing | ReplayEnded]:
+def cancel_replay(
+    workspace: str, id: str, *, kept_seconds: float = KEPT_SECONDS
+) -> Plan[Replay | Missing | ReplayEnded | Pruned]:
     """Carry a replay on no further. What it has placed by now is delivered all the same."""
     done = yield from rows(SQL.cancel_replay, workspace=workspace, id=id)
     now = yield from maybe(SQL.look_replay, Replay, workspace=workspace, id=id)
     if now is None:
-        return Missing()
+        return (yield from _absent(workspace, id, kept_seconds))
     return now if done or now.state == "cancelled" else ReplayEnded()
 
 
@@ -181,12 +200,12 @@ def replay_on(workspace: str, limit: int) -> Plan[int]:
     running = yield from rows(SQL.running, workspace=workspace)
     if not running:
         return 0
-    id, webhook, only, until, cursor_at, cursor_id = running[0]
+    id, webhook, only, until, cursor_at, cursor_id, made_at = running[0]
     at = yield from maybe(SQL.share, endpoint, workspace=workspace, id=webhook)
     item = {"workspace": workspace, "webhook": webhook, "cursor_at": cursor_at, "cursor_id": cursor_id}
     found = yield from rows(SQL.replayable, **item, until=until, limit=limit)
     again = [(row[1], row[3]) for row in found if _again_to(at, only, row[4], row[5])]
-    yield from _deliver_again(workspace, webhook, id, again)
+    yield from _deliver_again(workspace, webhook, id, made_at, again)
     over = 2 if at is None or not at.enabled else 1 if len(found) < limit else 0
     last = (found[-1][0], found[-1][1]) if found else (cursor_at, cursor_id)
     yield from rows(
@@ -214,9 +233,11 @@ def _again_to(at: Endpoint | None, only: Only, type: str, states: Sequence[int] 
     return bool(states) or events.matches(at.spec.types, type)
 
 
-def _deliver_again(workspace: str, webhook: str, replay: str, found: Sequence[tuple[str, int]]) -> Plan[None]:
+def _deliver_again(
+    workspace: str, webhook: str, replay: str, at: datetime, found: Sequence[tuple[str, int]]
+) -> Plan[None]:
     if found:
-        ids = [delivery_id(workspace, webhook, event_id, replay) for event_id, _ in found]
+        ids = [delivery_id(workspace, webhook, event_id, at, replay) for event_id, _ in found]
         item = {
             "webhook": webhook,
             "id": ids,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from steadhold.kit.ids import UUID
 from steadhold.kit.page import page
+from steadhold.kit.plan import Call
 from steadhold.kit.seal import UNSEALED, Sealing
 from steadhold.web import decode, query, reply
 from steadhold.web.ask import Answer, Ask, Reply, Request, Route
@@ -46,42 +49,48 @@ def deliveries(ask: Request) -> Ask[Any]:
     )  # fmt: skip
 
 
-def delivery(ask: Request) -> Ask[Any]:
-    """A delivery with its attempts."""
-    bodies = ask.permits("payloads:read", None)
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The doors to what is kept for so long: what may have been removed is answered otherwise than what never was."""
 
-    def render(found: Delivered) -> Answer:
-        return reply.json(wire.delivery_reply(found, bodies=bodies))
+    kept_seconds: float
 
-    return Ask(replaying.delivery.call(ask.workspace, ask.params["id"]), rendered(render))
+    def delivery(self, ask: Request) -> Ask[Any]:
+        """A delivery with its attempts."""
+        bodies = ask.permits("payloads:read", None)
 
+        def render(found: Delivered) -> Answer:
+            return reply.json(wire.delivery_reply(found, bodies=bodies))
 
-def replay(ask: Request) -> Ask[Any]:
-    """Deliver an event again."""
-    return Ask(replaying.replay.call(ask.workspace, ask.params["id"], ask.fresh), rendered(_accepted))
+        return self._ask(replaying.delivery.call, ask, rendered(render))
 
+    def replay(self, ask: Request) -> Ask[Any]:
+        """Deliver an event again."""
+        return self._ask(replaying.replay.call, ask, rendered(_accepted), ask.fresh)
 
-def cancel(ask: Request) -> Ask[Any]:
-    """Attempt a delivery no more."""
+    def cancel(self, ask: Request) -> Ask[Any]:
+        """Attempt a delivery no more."""
 
-    def render(outcome: model.Cancelled) -> Answer:
-        fields = wire.delivery_fields(outcome.delivery)
-        told = wire.CancelReply(**fields, outcome="unknown" if outcome.unknown else "not_delivered")
-        return reply.json(told, resource=f"delivery:{outcome.delivery.id}")
+        def render(outcome: model.Cancelled) -> Answer:
+            fields = wire.delivery_fields(outcome.delivery)
+            told = wire.CancelReply(**fields, outcome="unknown" if outcome.unknown else "not_delivered")
+            return reply.json(told, resource=f"delivery:{outcome.delivery.id}")
 
-    return Ask(replaying.cancel.call(ask.workspace, ask.params["id"]), rendered(render))
+        return self._ask(replaying.cancel.call, ask, rendered(render))
 
+    def cancel_replay(self, ask: Request) -> Ask[Any]:
+        """Carry a replay on no further."""
+        told = rendered(lambda at: reply.json(wire.replay_reply(at), resource=f"replay:{at.id}"))
+        return self._ask(replaying.cancel_replay.call, ask, told)
 
-def cancel_replay(ask: Request) -> Ask[Any]:
-    """Carry a replay on no further."""
-    call = replaying.cancel_replay.call(ask.workspace, ask.params["id"])
-    return Ask(call, rendered(lambda at: reply.json(wire.replay_reply(at), resource=f"replay:{at.id}")))
+    def look_replay(self, ask: Request) -> Ask[Any]:
+        """How far a replay is."""
+        return self._ask(replaying.look_replay.call, ask, rendered(lambda at: reply.json(wire.replay_reply(at))))
 
-
-def look_replay(ask: Request) -> Ask[Any]:
-    """How far a replay is."""
-    call = replaying.look_replay.call(ask.workspace, ask.params["id"])
-    return Ask(call, rendered(lambda at: reply.json(wire.replay_reply(at))))
+    def _ask(
+        self, call: Callable[..., Call[Any]], ask: Request, render: Callable[[Any], Answer], *more: Any
+    ) -> Ask[Any]:
+        return Ask(call(ask.workspace, ask.params["id"], *more, kept_seconds=self.kept_seconds), render)
 
 
 HOOK: Final = "/v1/webhooks/{id:uuid}"
@@ -106,6 +115,7 @@ def _scoped(path: str) -> str | None:
     return "id" if path.startswith(HOOK) else None
 
 
+PRUNED: Final = ("deliveries_pruned",)
 GUARDED: Final = ("condition_required", "condition_inexact", "condition_false")
 SPEC: Final = ("bad_url", "bad_webhook_header", "no_sealing_key")
 
@@ -114,7 +124,7 @@ def routes(
     kept_seconds: float, sealing: Sealing = UNSEALED, rules: tuple[Allowed, ...] = (guard.ALWAYS,)
 ) -> tuple[Route, ...]:
     """The doors of a server that keeps deliveries this long, seals by these keys and has these rules."""
-    at = Doors(sealing, rules, kept_seconds)
+    at, kept = Doors(sealing, rules, kept_seconds), Kept(kept_seconds)
     return (
         Route(
             "POST", "/v1/webhooks", at.create, WRITE, "Make a webhook, disabled, and show its secret",
@@ -140,17 +150,17 @@ def routes(
         _post(f"{HOOK}/enable", doors.enable, "Let deliveries begin", wire.EndpointReply, problems=("writers_open",)),
         _post(f"{HOOK}/disable", doors.disable, "Begin no more attempts", wire.EndpointReply),
         _post(f"{HOOK}/replay", at.replay_many, "Deliver again what has come since a moment", wire.WebhookReplayReply,
-              wire.WebhookReplayBody, status=202, problems=("webhook_disabled", "deliveries_pruned")),
+              wire.WebhookReplayBody, status=202, problems=("webhook_disabled", *PRUNED)),
         _get(f"{HOOK}/deliveries", deliveries, "List deliveries, the newest first", wire.DeliveryItem,
              query=("state", "limit", "cursor")),
-        _get(DELIVERY, delivery, "Read a delivery with its attempts", wire.DeliveryReply),
-        _post(f"{DELIVERY}/replay", replay, "Deliver an event again", wire.PlacedReply, status=202,
-              problems=("webhook_disabled", "deliveries_pruned")),
-        _post(f"{DELIVERY}/cancel", cancel, "Attempt a delivery no more", wire.CancelReply,
-              problems=("delivery_ended",)),
-        _get(REPLAYED, look_replay, "Read how far a replay is", wire.WebhookReplayReply),
-        _post(f"{REPLAYED}/cancel", cancel_replay, "Carry a replay on no further", wire.WebhookReplayReply,
-              problems=("replay_ended",)),
+        _get(DELIVERY, kept.delivery, "Read a delivery with its attempts", wire.DeliveryReply, problems=PRUNED),
+        _post(f"{DELIVERY}/replay", kept.replay, "Deliver an event again", wire.PlacedReply, status=202,
+              problems=("webhook_disabled", *PRUNED)),
+        _post(f"{DELIVERY}/cancel", kept.cancel, "Attempt a delivery no more", wire.CancelReply,
+              problems=("delivery_ended", *PRUNED)),
+        _get(REPLAYED, kept.look_replay, "Read how far a replay is", wire.WebhookReplayReply, problems=PRUNED),
+        _post(f"{REPLAYED}/cancel", kept.cancel_replay, "Carry a replay on no further", wire.WebhookReplayReply,
+              problems=("replay_ended", *PRUNED)),
     )  # fmt: skip
 
 

@@ -148,23 +148,23 @@ from unnest(:id::uuid[], :webhook::uuid[], :event_id::text[], :lane::text[], :pl
 order by i.id
 on conflict (workspace, id) do nothing
 
--- name: started
--- rank: read
-select count(*) from steadhold.attempts a
-where a.workspace = :workspace::text and a.webhook = :webhook::uuid and a.state = 0
-
 -- name: begin
 -- rank: consumers
 -- The attempts are written down, and committed, before anything is sent.
 with due as materialized (
   select d.id from steadhold.deliveries d
   where d.workspace = :workspace::text and d.webhook = :webhook::uuid and d.next_at <= (select steadhold.clock())
-    and (d.kind = 2 or not :pings_only::boolean)
-  order by d.next_at, d.id limit :limit::bigint
+  order by d.next_at, d.id limit case when :pings_only::boolean then 0 else :limit::bigint end
+  for update skip locked
+), pings as materialized (
+  select d.id from steadhold.deliveries d
+  where d.workspace = :workspace::text and d.webhook = :webhook::uuid and d.next_at <= (select steadhold.clock())
+    and d.kind = 2
+  order by d.next_at, d.id limit case when :pings_only::boolean then :limit::bigint else 0 end
   for update skip locked
 ), taken as (
   update steadhold.deliveries d set attempts = d.attempts + 1, next_at = null
-  where d.workspace = :workspace::text and d.id = any(array(select due.id from due))
+  where d.workspace = :workspace::text and d.id = any(array(select due.id from due union all select pings.id from pings))
   returning d.id, d.attempts, d.event_id, d.kind, d.skipped
 ), begun as (
   insert into steadhold.attempts (workspace, delivery, n, webhook, started_at, deadline_at)
@@ -312,7 +312,7 @@ returning r.id
 -- name: running
 -- rank: consumers
 -- The one that came least far: of several, none waits for the end of another.
-select r.id::text, r.webhook::text, r.scope, r.until, r.cursor_at, r.cursor_id from steadhold.webhook_replays r
+select r.id::text, r.webhook::text, r.scope, r.until, r.cursor_at, r.cursor_id, r.made_at from steadhold.webhook_replays r
 where r.workspace = :workspace::text and r.state = 0 order by r.looked, r.id limit 1 for update skip locked
 
 -- name: replayable
@@ -470,7 +470,12 @@ returning k.id
 
 -- name: free
 -- rank: read
-select steadhold.clock(), k.free_at from steadhold.webhooks k
+-- How many attempts are under way, by whomever, and when the endpoint's rate lets the next begin.
+select (
+    select count(*) from steadhold.attempts a
+    where a.workspace = :workspace::text and a.webhook = :webhook::uuid and a.state = 0),
+  steadhold.clock(), k.free_at
+from steadhold.webhooks k
 where k.workspace = :workspace::text and k.id = :webhook::uuid
 
 -- name: spend

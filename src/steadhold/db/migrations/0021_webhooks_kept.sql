@@ -20,3 +20,19 @@ create function steadhold.used_webhooks(workspace text) returns table (what text
 $$;
 revoke all on function steadhold.used_webhooks(text) from public;
 grant execute on function steadhold.used_webhooks(text) to steadhold_app;
+
+-- Tests alone go to an endpoint that is disabled or paused: they are found without a walk over all that waits there.
+create index deliveries_pings on steadhold.deliveries (workspace, webhook, next_at, id)
+  where kind = 2 and next_at is not null;
+create or replace function steadhold.due_deliveries() returns table (workspace text, webhook uuid)
+  language sql stable security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+  select k.workspace, k.id from steadhold.webhooks k
+  where not k.deleted and (
+    k.enabled and greatest(k.paused_until, k.free_at, '-infinity') <= (select steadhold.clock())
+      and exists (select from steadhold.deliveries d
+        where d.workspace = k.workspace and d.webhook = k.id and d.next_at <= (select steadhold.clock()))
+    or exists (select from steadhold.deliveries d
+      where d.workspace = k.workspace and d.webhook = k.id and d.kind = 2 and d.next_at <= (select steadhold.clock())))
+$$;
