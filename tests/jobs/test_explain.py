@@ -144,7 +144,7 @@ def test_whether_an_inbox_that_is_waited_for_has_news_is_asked_by_its_key(server
             )
             owner.execute(
                 "insert into steadhold.inbox_watches (workspace, inbox, epoch, seen)"
-                " select %s, 'i' || n, 'e', 0 from generate_series(1, 500) n",
+                " select %s, 'i' || n, 'e', 0 from generate_series(1, 4000) n",
                 [workspace],
             )
             if statistics == "gathered":
