@@ -123,7 +123,7 @@ def crowded(database, workspace):
     [
         ("enter", "doors", "doors_pkey"),
         ("hold_door", "doors", "doors_pkey"),
-        ("door", "doors", "doors_of_inbox"),
+        ("door", "doors", "doors_of_inbox doors_pkey"),  # either finds the one row, as statistics have it
         ("doors", "doors", "doors_of_inbox"),
         ("count_doors", "doors", "doors_of_inbox"),
         ("drop_door", "door_places", "door_places_of_door"),
@@ -132,7 +132,9 @@ def crowded(database, workspace):
 )
 def test_by_which_index(crowded, workspace, name, table, index):
     crowded.execute(opening(workspace, 5_000).partition(";")[2].encode())
-    assert walks(crowded, getattr(SQL, name))[table] == {index}
+    walked = walks(crowded, getattr(SQL, name))[table]
+    assert len(walked) == 1
+    assert walked <= set(index.split())
 
 
 def test_an_address_is_found_by_its_hash(crowded):

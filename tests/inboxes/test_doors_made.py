@@ -147,6 +147,22 @@ async def test_a_server_that_cannot_open_a_secret_stores_nothing(street):
     assert (await street.read()).json["last_sequence"] == 1
 
 
+async def test_an_old_secret_that_cannot_be_opened_shuts_out_no_new_one(street):
+    """Who replaces the sealing key rotates what the one before sealed, and takes that away within the grace."""
+    other, new = Sealing([b"x" * 32]), b"a secret that is sealed anew"
+    door = await street.open("github")
+    street.sealed_by(Sealing([*other.keys, b"k" * 32]))
+    await street.enter()
+    rotated = await street("POST", f"/v1/inboxes/a/doors/{door['door_id']}/rotate", {"secret": new.decode()})
+    assert rotated.json["old_secret_until"]
+    street.sealed_by(other)
+    assert (await street.send(door, key=new)).status == 201
+    assert (await street.send(door)).status == 503
+    street.sealed_by(Sealing([b"k" * 32]))
+    assert (await street.send(door)).status == 200
+    assert (await street.send(door, key=new)).status == 503
+
+
 async def test_what_is_kept_is_sealed_and_hashed(street, database):
     door = await street.open("github")
     await street("POST", f"/v1/inboxes/a/doors/{door['door_id']}/rotate", {"secret": SECRETS["hmac"][::-1]})

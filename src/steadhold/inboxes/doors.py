@@ -25,7 +25,7 @@ from steadhold.inboxes.door_model import (
 from steadhold.inboxes.items import Item, event_id
 from steadhold.inboxes.model import Appended, Mismatch, NoInbox
 from steadhold.inboxes.plans import append
-from steadhold.inboxes.schemes import Proven, Scheme, secret_of, verify
+from steadhold.inboxes.schemes import Proven, Refused, Scheme, secret_of, verify
 from steadhold.kit.limits import INBOX_DOORS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, maybe, one, operation, rows, single_operation
@@ -57,9 +57,9 @@ def come_in(workspace: str, door: str, knock: Knock, sealing: Sealing) -> Plan[C
     if held is None:
         return Missing()
     secrets = _opened(sealing, workspace, door, held)
-    if secrets is None:
+    verdict = verify(held.scheme, [secret for secret in secrets if secret], knock.headers, knock.body, held.now)
+    if isinstance(verdict, Refused) and None in secrets:
         return Sealed()
-    verdict = verify(held.scheme, secrets, knock.headers, knock.body, held.now)
     if not isinstance(verdict, Proven):
         return verdict
     event = event_of(door, held, verdict, knock)
@@ -69,13 +69,16 @@ def come_in(workspace: str, door: str, knock: Knock, sealing: Sealing) -> Plan[C
     return Missing() if isinstance(placed, NoInbox) else _came(workspace, held.inbox, event, placed[0])
 
 
-def _opened(sealing: Sealing, workspace: str, door: str, held: Held) -> list[bytes] | None:
-    of = of_door(workspace, door)
-    try:
-        texts = [sealing.open(sealed, of).decode() for sealed in (held.sealed, held.old_sealed) if sealed is not None]
-    except Unsealable:
-        return None
-    return [secret_of(held.scheme, text) for text in texts]
+def _opened(sealing: Sealing, workspace: str, door: str, held: Held) -> list[bytes | None]:
+    """The secrets that prove, None for one that cannot be opened here: another may prove without it."""
+
+    def opened(sealed: bytes) -> bytes | None:
+        try:
+            return secret_of(held.scheme, sealing.open(sealed, of_door(workspace, door)).decode())
+        except Unsealable:
+            return None
+
+    return [opened(sealed) for sealed in (held.sealed, held.old_sealed) if sealed is not None]
 
 
 def _came(workspace: str, inbox: str, event: Item, placed: Appended | Mismatch) -> CameIn:
