@@ -18,6 +18,7 @@ SHOWN = """\
 shop/limits 1
 2.10 9007199254740993 b'{"net": 1.10, "id": 9007199254740993}'
 3 {'daily': 201}
+{'mood': 'fine'}
 completed {'ok': True}
 deploy 1
 held again 2
