@@ -53,6 +53,7 @@ async def test_a_callback_that_is_duplicated(flushes):
     assert Counter(outcome.repeated for outcome in got) == {False: 1, True: 4}
     assert len({outcome.effect for outcome in got}) == 1
     assert len(await flushes.one(effects.history, id, 0, 100)) == 3
+    assert [what for what in flushes.player.stats if what.startswith(("fallback", "alone"))] == []
 
 
 async def test_a_callback_and_an_operator_meet(flushes):

@@ -55,6 +55,8 @@ class Dict:
         sure = self.execution == "failed" and self.no_effect and self.looked != "needed"
         if self.execution != "planned" and not (self.execution == "unknown" and self.repeatable) and not sure:
             return "already_initiated"
+        if self.no_effect:
+            self.venue = None
         self.execution, self.answer_by, self.no_effect = "initiated", at + ANSWER, False
         return None
 
@@ -67,8 +69,10 @@ class Dict:
     def outcome(self, says, venue, no_effect):
         if self.execution == "planned":
             return "transition_not_permitted"
+        moved = self.settlement in ("pending", "settled", "disputed")
+        twice = bool(venue and self.venue and venue != self.venue)
         if self.execution == says:
-            if venue and self.venue and venue != self.venue:
+            if twice or (no_effect and moved):
                 self.look("contradiction")
             else:
                 self.venue, self.no_effect = venue or self.venue, no_effect or self.no_effect
@@ -76,7 +80,9 @@ class Dict:
             self.look("contradiction")
         else:
             self.execution, self.answer_by = says, None
-            self.venue, self.no_effect = venue or self.venue, no_effect
+            self.venue, self.no_effect = self.venue or venue, no_effect
+            if twice or (says == "failed" and moved):
+                self.look("contradiction")
             if says == "unknown":
                 self.look("unknown_outcome")
             elif "unknown_outcome" in self.why:
@@ -87,14 +93,14 @@ class Dict:
     def settle(self, to, at):
         if self.execution == "planned" or (to != self.settlement and to not in SETTLING[self.settlement]):
             return "transition_not_permitted"
+        self.settles_by = at + SETTLES if to in ("pending", "disputed") else None
         if to != self.settlement:
             self.settlement = to
-            self.settles_by = at + SETTLES if to in ("pending", "disputed") else None
             if self.execution in ("failed", "abandoned") and to in ("pending", "settled"):
                 self.look("contradiction")
         return None
 
-    def reconcile(self, verdict):
+    def reconcile(self, verdict, at):
         if self.looked != "needed":
             return "not_needed"
         begun = self.execution not in ("planned", "abandoned")
@@ -102,6 +108,8 @@ class Dict:
             return "transition_not_permitted"
         self.execution, self.looked, self.no_effect = verdict, "reconciled", False
         self.answer_by = None
+        if self.settlement in ("pending", "disputed") and self.settles_by is None:
+            self.settles_by = at + 30 * DAY
         self.why.clear()
         return None
 
@@ -174,7 +182,7 @@ class Effects(RuleBasedStateMachine):
     def reconcile(self, place, verdict, e):
         id, model = self.made[place]
         outcome = self.desk.finds(id, verdict, evidence_id=e)
-        self.check(place, outcome, *model.fact(e, ("reconcile", verdict), lambda: model.reconcile(verdict)))
+        self.check(place, outcome, *model.fact(e, ("reconcile", verdict), lambda: model.reconcile(verdict, self.at)))
 
     @rule()
     def hours(self):

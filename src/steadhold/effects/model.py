@@ -226,9 +226,13 @@ class Effect:
         return max(self.revision, self.floor) + 1
 
     def is_for(self, intent: Intent, root: str | None) -> bool:
-        """Whether it is the effect of this intent, of a job whose line began with `root`."""
+        """Whether it is the effect of this intent, of its very job or of a job whose line began with `root`.
+
+        An effect outlives its job: that job is known when its line is not any more.
+        """
         mine = [getattr(self, name) for name in SAME]
-        return mine == [getattr(intent, name) for name in SAME] and self.root_job_id == root
+        line = self.job_id == intent.job_id or (root is not None and self.root_job_id == root)
+        return line and mine == [getattr(intent, name) for name in SAME]
 
 
 SAME: Final = ("id", "kind", "target", "request_digest", "repeatable", "expires_in_seconds", "amount", "currency",

@@ -53,8 +53,8 @@ def learn(
         if not change.lines:
             return Moved(row, repeated=True)
         if (yield from each(SQL.move, [_changed(workspace, row, change.now)]))[0]:
+            yield from _take(workspace, change.now, fact)  # before a twin in this transaction holds the row
             yield from write_down(workspace, [(change, by)])
-            yield from _take(workspace, change.now, fact)
             return Moved(change.now)
 
 

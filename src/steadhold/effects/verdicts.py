@@ -7,7 +7,7 @@ changes nothing: what was said is so already.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from steadhold.effects.model import (
@@ -27,6 +27,8 @@ GRAPH = MOVES | AT_REST
 PENDING = frozenset({"pending", "disputed"})
 NOTHING_LEFT = frozenset({"failed", "abandoned"})
 """What an execution comes to that leaves nothing outside to be settled."""
+MONEY = frozenset({"pending", "settled", "disputed"})
+"""What a settlement is while money has moved, or may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ def initiated(row: Effect, answer_within_seconds: float) -> Change | AlreadyInit
         return AlreadyInitiated(row.id, row.execution)
     answer_by = row.now + timedelta(seconds=answer_within_seconds)
     more: dict[str, Any] = {"initiations": row.initiations + 1, "initiated_at": row.now, "answer_by": answer_by}
-    return Change(row).move("execution", "initiated", no_effect=False, **more)
+    if row.no_effect:  # what the outside called the try before is not what this one is called
+        more.update(no_effect=False, venue_ref=None, evidence_ref=None)
+    return Change(row).move("execution", "initiated", **more)
 
 
 def _again(row: Effect) -> bool:
@@ -132,12 +136,19 @@ def told(row: Effect, fact: Fact) -> Change | MoveNotPermitted:
         return Change(row).needs("contradiction", fact)
     known: dict[str, Any] = {"answer_by": None, "no_effect": fact.no_effect, **_references(row, fact)}
     change = Change(row).move("execution", fact.says, fact, **known)
+    if _twice(row, fact) or (fact.says == "failed" and row.settlement in MONEY):
+        change = change.needs("contradiction", fact)
     return change.needs("unknown_outcome") if fact.says == "unknown" else change.answered(fact)
 
 
-def _agreed(row: Effect, fact: Fact) -> Change:
+def _twice(row: Effect, fact: Fact) -> bool:
     """Two references of the outside to one effect mean that it happened twice there: somebody has to look."""
-    if fact.venue_ref and row.venue_ref and fact.venue_ref != row.venue_ref:
+    return bool(fact.venue_ref and row.venue_ref and fact.venue_ref != row.venue_ref)
+
+
+def _agreed(row: Effect, fact: Fact) -> Change:
+    """Take what says the same: news of it is kept. That nothing happened is no such thing where money moved."""
+    if _twice(row, fact) or (fact.no_effect and row.settlement in MONEY):
         return Change(row).needs("contradiction", fact)
     known: dict[str, Any] = {"no_effect": row.no_effect or fact.no_effect, **_references(row, fact)}
     news = replace(row, **known) != row or fact.evidence_id is not None
@@ -145,29 +156,41 @@ def _agreed(row: Effect, fact: Fact) -> Change:
 
 
 def _references(row: Effect, fact: Fact) -> dict[str, Any]:
-    return {"venue_ref": fact.venue_ref or row.venue_ref, "evidence_ref": fact.evidence_ref or row.evidence_ref}
+    """The first that the outside called it, and the last on which something was said."""
+    return {"venue_ref": row.venue_ref or fact.venue_ref, "evidence_ref": fact.evidence_ref or row.evidence_ref}
 
 
 def settled(row: Effect, fact: Fact) -> Change | MoveNotPermitted:
     """Take what became of the money. That some moves though nothing happened has somebody look."""
     if row.execution == "planned":
         return MoveNotPermitted(row.id, row.execution, fact.says)
-    if fact.says == row.settlement:
-        return Change(row).keep(fact) if fact.evidence_id is not None else Change(row)
-    if fact.says not in GRAPH[row.settlement]:
+    again = fact.says == row.settlement
+    if not again and fact.says not in GRAPH[row.settlement]:
         return MoveNotPermitted(row.id, row.settlement, fact.says)
-    within = timedelta(seconds=fact.within_seconds or SETTLES_WITHIN_SECONDS)
-    settles_by = row.now + within if fact.says in PENDING else None
-    change = Change(row).move("settlement", fact.says, fact, settles_by=settles_by)
+    known: dict[str, Any] = {"evidence_ref": fact.evidence_ref or row.evidence_ref, "settles_by": row.settles_by}
+    if not again or fact.within_seconds is not None:
+        known["settles_by"] = _settles_by(row, fact.says, fact.within_seconds)
+    if again:
+        news = replace(row, **known) != row or fact.evidence_id is not None
+        return Change(row).keep(fact, **known) if news else Change(row)
+    change = Change(row).move("settlement", fact.says, fact, **known)
     odd = row.execution in NOTHING_LEFT and fact.says in ("pending", "settled")
     return change.needs("contradiction", fact) if odd else change
 
 
+def _settles_by(row: Effect, settlement: str, within_seconds: float | None = None) -> datetime | None:
+    within = timedelta(seconds=within_seconds or SETTLES_WITHIN_SECONDS)
+    return row.now + within if settlement in PENDING else None
+
+
 def reconciled(row: Effect, fact: Fact) -> Change | NotNeeded | MoveNotPermitted:
-    """Take what somebody found who looked: it decides, whatever was believed before."""
+    """Take what somebody found who looked: it decides, whatever was believed before.
+
+    Money that was overdue and is not decided by it is waited for again.
+    """
     if row.reconciliation != "needed":
         return NotNeeded(row.id, row.reconciliation)
-    change = Change(replace(row, no_effect=False))
+    change = Change(replace(row, no_effect=False, settles_by=row.settles_by or _settles_by(row, row.settlement)))
     if fact.says != row.execution:
         if fact.says not in GRAPH[row.execution]:
             return MoveNotPermitted(row.id, row.execution, fact.says)

@@ -44,6 +44,7 @@ create table steadhold.effects (
   check ((reconciliation = 'needed') = (announce_at is not null)),
   check ((reconciliation = 'needed') = (needed_for <> '')),
   check (settles_by is null or settlement in ('pending', 'disputed')),
+  check (settles_by is not null or settlement not in ('pending', 'disputed') or reconciliation = 'needed'),
   check (execution <> 'planned' or due_at is not null)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 
