@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steadhold.inboxes import schemes
 from steadhold.inboxes.schemes import SCHEMES, Challenged, Proven, Refused, secret_of, verify
 from steadhold.kit.limits import DOOR_DRIFT_SECONDS_MAX
 
@@ -100,6 +101,42 @@ def test_a_signed_time_is_tested(scheme, off):
     headers = signed(scheme)
     assert isinstance(verify(scheme, [KEY], headers, BODY, NOW + off), Refused)
     assert isinstance(verify(scheme, [KEY], headers, BODY, NOW + off - off // abs(off)), Proven)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_what_nobody_has_signed_is_not_read(scheme, monkeypatch):
+    """A body is a mebibyte, and whoever knows an address may send many."""
+    read = list[str]()
+
+    def member(_body, path):
+        read.append(path)
+
+    monkeypatch.setattr(schemes, "member", member)
+    fields = signed(scheme, key=b"another's secret")
+    assert isinstance(verify(scheme, [KEY], fields, BODY, NOW), Refused)
+    assert read == []
+    assert isinstance(verify(scheme, [KEY], signed(scheme), BODY, NOW), Proven)
+    assert read == {"stripe": ["id"], "slack": ["type", "event_id"]}.get(scheme, [])
+
+
+@pytest.mark.parametrize(
+    ("body", "id"),
+    [
+        (b'{"a": {"b": "x"}}', "x"),
+        (b'{"a": {"b": "x", "b": "y"}, "c": [{}]}', "y"),
+        (b'{"a": {"b": 1}}', None),
+        (b'{"a": {"b": ""}}', None),
+        (b'{"a": ["b"]}', None),
+        (b'{"a": {"b": "x"}} y', None),
+        (b'{"a": {"b": "x"}', None),
+        (b'{"a": {"b": "\xff"}}', None),
+        (b'{"a": ' * 5_000, None),
+        (b'"a"', None),
+        (b"", None),
+    ],
+)
+def test_a_member_is_read_where_it_is_and_nothing_raises(body, id):
+    assert schemes.member(body, "a.b") == id
 
 
 def test_slacks_challenge_is_answered_once_it_is_signed():
