@@ -48,7 +48,7 @@ def show(client: Client, effect_id: str, history: bool, out: Out) -> None:  # no
 
 @effects.command()
 @click.argument("effect_id")
-@click.argument("outcome", type=click.Choice(("succeeded", "failed", "abandoned")))
+@click.argument("outcome", type=click.Choice(("succeeded", "failed", "abandoned")), metavar="OUTCOME")
 @click.option("--evidence-ref", required=True, metavar="TEXT", help="At what you have looked.")
 @click.option("--evidence-id", metavar="ID", help="Under this it is taken once.")
 @click.option("--if-match", "if_revision", type=int, metavar="N", help="Only at this revision.")
@@ -56,5 +56,5 @@ def show(client: Client, effect_id: str, history: bool, out: Out) -> None:  # no
 @printed
 @asks
 def reconcile(client: Client, effect_id: str, outcome: Any, out: Out, **said: Any) -> None:
-    """Decide what came of an effect, after looking."""
+    """Decide what came of an effect, after looking: it `succeeded`, it `failed`, or it stays `abandoned`."""
     out.one(client.effects.reconcile(effect_id, outcome, **said))

@@ -48,7 +48,12 @@ _BY_CODE: Final = {
     "inbox_restored": "`steadhold consumers show INBOX NAME` tells the epoch of now, and the position to read on from.",
     "lock_lost": "Stop what relied on it. `steadhold locks show NAME` tells who has it now.",
     "missing_scope": "Use a key that has this scope; `steadhold keys create SUBJECT --scope …` makes one.",
-    "not_approver": "Another person decides: `steadhold keys create SUBJECT --kind person --scope approvals:vote`.",
+    "not_approver": "Another person decides: `steadhold keys create SUBJECT --kind person --scope approvals:vote`. Or "
+    "ask anew with --allow-requester.",
+    "not_needed": "`steadhold effects ls --reconciliation needed` lists those at which somebody has to look.",
+    "plaintext_present": "Seal what they hold under a prefix that is private already, delete them, and ask again.",
+    "plaintext_refused": "`client.private(keyring)` seals what it writes; /docs/envelopes of the server tells how.",
+    "revision_pruned": "`steadhold state revisions NAME`, or `context revisions PATH`, lists those that are kept.",
     "unknown_op": "The guide of commits lists them, at /docs/commits of the server.",
 }
 

@@ -151,8 +151,9 @@ def _refuse(now: Standing) -> None:
         )
     if now.changed:
         raise MigrationError(
-            f"{', '.join(map(str, now.changed))} was applied with another text than this program has."
-            " An applied migration never changes: put the old text back and add a new file, or begin a new database."
+            f"{', '.join(map(str, now.changed))} was applied with another text than this program has: the database is"
+            " of another version. Use the program that made it, or begin a new one (under `steadhold dev`: another"
+            " --data-dir). Whoever changed a migration puts the old text back, and may add a new file."
         )
 
 
