@@ -169,3 +169,13 @@ def test_after_a_restore_numbers_jump_and_never_repeat(conn, workspace):
     assert raised == Written((1 << 32) + 1, raised.written_at, False, 1, raised.digest)
     assert put(conn, workspace, "m").revision == raised.revision
     assert context.move(conn, workspace, "m", "k", None).revision == raised.revision + 1
+
+
+def test_a_file_that_is_moved_back_and_forth_keeps_ten_revisions(conn, workspace):
+    put(conn, workspace, "a")
+    here, there, revision = "a", "b", 1
+    for _ in range(14):
+        revision = context.move(conn, workspace, here, there, revision).revision
+        here, there = there, here
+    assert len(context.revisions(conn, workspace, here, 2**62, 100)) == 10
+    assert read(conn, workspace, here) == b"1"

@@ -239,3 +239,22 @@ def test_a_reference_that_is_copied_and_a_prune_cannot_miss_each_other(explore):
         always=check,
     )
     assert len({type(outcome["copy"]) for outcome in seen.outcomes}) == 2
+
+
+def test_a_path_that_is_purged_while_it_is_made_anew_keeps_its_numbers(explore):
+    """Whoever waited for the purge knows the floor that it raised, so no number is issued twice."""
+
+    def plant(stage):
+        stage.play(put("n", b"1")(stage))
+        stage.play(put("n", b"2", 1)(stage))
+        stage.play(context.delete.call(stage.workspace, "n", 2))
+
+    seen = explore(
+        setup=plant,
+        actors={
+            "put": put("n", b"3"),
+            "purge": lambda scene: plans.bury.call(scene.workspace, -5.0, 10),
+        },
+        always=lambda scene: scene.outcomes["put"].revision == 4,
+    )
+    assert seen.waits

@@ -240,9 +240,9 @@ def owner_of(path: str, revision: int) -> str:
     return f"context:{path}@{revision}"
 
 
-def pinner(owner: str) -> str:
-    """How somebody who relies on references is called there: what he keeps of his own is kept beside."""
-    return f"reference:{owner}"
+def pinner(owner: str, named: Reference) -> str:
+    """How somebody who relies on a reference is called there: each is let go for itself, whatever bytes it has."""
+    return f"reference:{named} {owner}"
 
 
 def spent(rows: tuple[Sequence[str], Sequence[int], Sequence[bytes]]) -> list[tuple[str, bytes]]:

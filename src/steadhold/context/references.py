@@ -7,7 +7,6 @@ from typing import Any
 
 from steadhold import blobs, fences
 from steadhold.context.model import (
-    Content,
     ContentType,
     Missing,
     Path,
@@ -26,7 +25,6 @@ from steadhold.context.writing import SQL, New, Won, hold, let_go, settle, write
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import CONTEXT_WHOLE_BYTES_MAX
 from steadhold.kit.plan import Plan, each, operation, rows
-from steadhold.kit.sql import Row
 
 
 @operation
@@ -35,8 +33,7 @@ def resolve(workspace: str, text: ReferenceText) -> Plan[Resolved]:
     named = reference(text)
     if named is None:
         return Missing(None)
-    asked: dict[str, Any] = {"path": named.path, "revision": named.revision, "digest": named.digest}
-    found = yield from rows(SQL.look_for, workspace=workspace, whole=CONTEXT_WHOLE_BYTES_MAX, **asked)
+    found = yield from rows(SQL.look_for, workspace=workspace, whole=CONTEXT_WHOLE_BYTES_MAX, **_asked(named))
     if not found:
         return Missing(None)
     digest, size, content_type, pinned, current, body = found[0]
@@ -51,17 +48,18 @@ def pin(workspace: str, owner: str, texts: Sequence[ReferenceText]) -> Plan[Miss
 
     An owner is named as its room names it, "job:<id>" or "approval:<id>". Rank blobs.
     """
-    found: list[dict[str, Any]] = []
+    found: list[tuple[Reference, int, str]] = []
     for text in texts:
-        outcome = yield from resolve.plan(workspace, text)
         named = reference(text)
-        if not isinstance(outcome, Content) or named is None:
-            return outcome if isinstance(outcome, Pruned) else Missing(None)
-        item = {"path": named.path, "revision": named.revision, "owner": owner, "digest": named.digest}
-        found.append({"workspace": workspace, **item, "bytes": outcome.bytes, "content_type": outcome.content_type})
-    if (yield from blobs.pin(workspace, pinner(owner), [item["digest"] for item in found])):
-        return Pruned(None)
-    yield from each(SQL.pin, found)
+        held = () if named is None else (yield from rows(SQL.rely_on, workspace=workspace, **_asked(named)))
+        if named is None or not held:
+            missing = yield from resolve.plan(workspace, text)
+            return missing if isinstance(missing, Pruned) else Missing(None)
+        found.append((named, *held[0]))
+    more = {"workspace": workspace, "owner": owner}
+    yield from each(SQL.pin, [{**more, **_asked(n), "bytes": size, "content_type": kind} for n, size, kind in found])
+    for named, _, _ in found:
+        yield from blobs.pin(workspace, pinner(owner, named), [named.digest])
     return None
 
 
@@ -73,8 +71,8 @@ def unpin(workspace: str, owner: str, text: str | None = None) -> Plan[int]:
         return 0
     path, revision = (None, None) if named is None else (named.path, named.revision)
     gone = yield from rows(SQL.unpin, workspace=workspace, owner=owner, path=path, revision=revision)
-    left = {digest for (digest,) in (yield from rows(SQL.pinned, workspace=workspace, owner=owner))}
-    yield from blobs.unpin(workspace, pinner(owner), sorted({digest for (digest,) in gone} - left))
+    left = [Reference(path, revision, bytes(digest)) for path, revision, digest in gone]
+    yield from blobs.unpin_each(workspace, [(pinner(owner, one), one.digest) for one in left])
     return len(gone)
 
 
@@ -96,7 +94,7 @@ def put_reference(
     making: frozenset[str] = frozenset({path} if expected is None else ())
     held = yield from hold(workspace, {path: True}, making)
     named = reference(text)
-    found = () if named is None else (yield from _hold(workspace, named))
+    found = () if named is None else (yield from rows(SQL.hold_reference, workspace=workspace, **_asked(named)))
     if named is None or not found:
         yield from let_go(workspace, held)
         missing = yield from resolve.plan(workspace, text)
@@ -109,6 +107,5 @@ def put_reference(
     return outcome
 
 
-def _hold(workspace: str, named: Reference) -> Plan[list[Row]]:
-    asked: dict[str, Any] = {"path": named.path, "revision": named.revision, "digest": named.digest}
-    return (yield from rows(SQL.hold_reference, workspace=workspace, **asked))
+def _asked(named: Reference) -> dict[str, Any]:
+    return {"path": named.path, "revision": named.revision, "digest": named.digest}

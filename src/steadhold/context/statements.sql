@@ -19,6 +19,18 @@ from steadhold.entitlements e where e.workspace = :workspace::text
 select string_agg(b.bytes, ''::bytea order by b.chunk) as body from steadhold.blobs b
 where b.workspace = :workspace::text and b.digest = r.digest and b.chunk >= 0 and r.bytes <= :whole::bigint
 
+-- part: kept
+with kept as (
+  select r.bytes, r.content_type from steadhold.context_revisions r
+  where r.workspace = :workspace::text and r.path = :path::text and r.revision = :revision::bigint
+    and r.digest = :digest::bytea for key share
+), pinned as (
+  select p.bytes, p.content_type from steadhold.context_pins p
+  where p.workspace = :workspace::text and p.path = :path::text and p.revision = :revision::bigint
+    and p.digest = :digest::bytea and not exists (select from kept) limit 1 for key share
+)
+select * from kept union all select * from pinned
+
 -- name: hold_upload
 -- rank: names by upload
 -- Hold an upload that has its lease: a sweep passes it over, and one that came first leaves nothing here.
@@ -55,7 +67,9 @@ with i as materialized (
   select :workspace::text, i.path, steadhold.file_of(i.path, greatest(s.revision_floor, s.base) + 1),
     greatest(s.revision_floor, s.base), false, 0, '', '', '-infinity'
   from i cross join ({settings}) s
-  where i.make and i.path <> all(array(select held.path from held))
+  where i.make and i.path <> all(array(select held.path from held)) and not exists (
+    -- purged while we waited for it: the floor above is older than that, so look again
+    select from steadhold.context_files f where f.workspace = :workspace::text and f.path = i.path)
   order by i.path
   on conflict (workspace, path) do nothing
   returning path, revision
@@ -80,16 +94,7 @@ order by f.path limit 10
 -- name: hold_reference
 -- rank: names
 -- Hold what keeps the bytes of a reference, the revision or else somebody's pin: whoever would let them go waits.
-with kept as (
-  select r.bytes, r.content_type from steadhold.context_revisions r
-  where r.workspace = :workspace::text and r.path = :path::text and r.revision = :revision::bigint
-    and r.digest = :digest::bytea for key share
-), pinned as (
-  select p.bytes, p.content_type from steadhold.context_pins p
-  where p.workspace = :workspace::text and p.path = :path::text and p.revision = :revision::bigint
-    and p.digest = :digest::bytea and not exists (select from kept) limit 1 for key share
-)
-select * from kept union all select * from pinned
+{kept}
 
 -- name: hold_quota
 -- rank: names
@@ -106,12 +111,12 @@ with used as ({used}
     when :bytes::bigint > 0 and used.bytes + :bytes::bigint > used.bytes_max then 'bytes' end as full_of, used.*
   from (select 1) one left join used on true
 ), made as (
-  insert into steadhold.context_uploads (workspace, upload, names, bytes, until)
+  insert into steadhold.context_uploads as u (workspace, upload, names, bytes, until)
   select :workspace::text, :upload::text, :names::bigint, :bytes::bigint,
     steadhold.clock() + make_interval(secs => :seconds::float8)
   from judged where full_of is null
-  on conflict (workspace, upload) do update
-    set names = excluded.names, bytes = excluded.bytes, until = excluded.until
+  on conflict (workspace, upload) do update  -- whichever of several writers of one path wins, there is room for it
+    set names = greatest(u.names, excluded.names), bytes = greatest(u.bytes, excluded.bytes), until = excluded.until
 )
 select judged.full_of, case judged.full_of when 'names' then judged.names else judged.bytes end::bigint,
   case judged.full_of when 'names' then judged.names_max else judged.bytes_max end
@@ -197,9 +202,16 @@ with settings as ({settings}
   select :workspace::text, l.path, l.revision, l.file, 0, ''::bytea, '', l.changed_at from left_behind l
   union all
   select :workspace::text, m.path, m.revision, m.file, m.bytes, m.digest, m.content_type, m.changed_at from moved m
-), spent as (
-  delete from steadhold.context_revisions r using target
-  where r.workspace = :workspace::text and r.file = target.file
+), spent as (  -- as in `write`
+  delete from steadhold.context_revisions r
+  where r.workspace = :workspace::text and r.ctid = any(array(
+    select o.ctid from target
+    join steadhold.context_revisions o on o.workspace = :workspace::text and o.file = target.file
+    union all
+    select o.ctid from source cross join lateral (
+      select o.ctid from steadhold.context_revisions o
+      where o.workspace = :workspace::text and o.file = source.file
+      order by o.revision desc offset (select revisions_kept - 1 from settings)) o))
   returning r.path, r.revision, r.digest
 )
 select moved.revision, moved.changed_at, moved.file::text, moved.bytes, moved.digest,
@@ -349,26 +361,26 @@ delete from steadhold.context_revisions r
 where r.workspace = :workspace::text and r.file = any(array(select gone.file from gone))
 returning r.path, r.revision, r.digest
 
+-- name: rely_on
+-- rank: blobs
+-- As `hold_reference`, for somebody who is about to pin.
+{kept}
+
 -- name: pin
 -- rank: blobs by path, revision, owner
--- Note who relies on a reference; its bytes are pinned already.
-insert into steadhold.context_pins (workspace, path, revision, owner, bytes, digest, content_type)
+-- Note who relies on a reference, and hold that: whoever would unpin it waits until its bytes are pinned, too.
+insert into steadhold.context_pins as p (workspace, path, revision, owner, bytes, digest, content_type)
 select distinct on (path, revision, owner)
   :workspace::text, path, revision, owner, bytes, digest, content_type
 from unnest(
   :path::text[], :revision::bigint[], :owner::text[], :bytes::bigint[], :digest::bytea[], :content_type::text[]
 ) as i(path, revision, owner, bytes, digest, content_type)
 order by path, revision, owner
-on conflict do nothing
+on conflict (workspace, path, revision, owner) do update set path = excluded.path
 
 -- name: unpin
 -- rank: blobs
 delete from steadhold.context_pins p
 where p.workspace = :workspace::text and p.owner = :owner::text
   and (:path::text is null or (p.path = :path::text and p.revision = :revision::bigint))
-returning p.digest
-
--- name: pinned
--- rank: read
--- Digests that an owner still relies on.
-select distinct p.digest from steadhold.context_pins p where p.workspace = :workspace::text and p.owner = :owner::text
+returning p.path, p.revision, p.digest
