@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import commits, inboxes, jobs, locks, rest, schedules, snapshot, stand, state, table, workspaces
+from bench import commits, inboxes, jobs, locks, rest, schedules, snapshot, stand, state, table, webhooks, workspaces
 from bench.floors import Raw
 from bench.run import Run
 from steadhold.db.embedded import Embedded
@@ -24,6 +24,7 @@ PARTS: dict[str, Callable[[Run, Embedded, Path], Any]] = {
     "jobs": lambda run, postgres, _at: jobs.take(run, postgres),
     "locks": locks.take,
     "inboxes": inboxes.take,
+    "webhooks": webhooks.take,
     "schedules": schedules.take,
     "commits": commits.take,
     "rest": lambda run, postgres, _at: rest.take(run, postgres),

@@ -113,6 +113,22 @@ def _inboxes(raw: Raw) -> list[Floor]:
     ]
 
 
+def _webhooks(raw: Raw) -> list[Floor]:
+    def figure(name: str, what: str) -> float | None:
+        return median_of(raw, "webhooks", name, what)
+
+    alone, beside = figure("lag", "p99_ms"), figure("lag_beside", "p99_ms")
+    slow = [
+        ("a claim beside 100,000 deliveries behind blocked ones, p99, ms", 10, figure("claim", "p99_ms")),
+        ("from a commit to a webhook's receiver, p99, ms", 200, alone),
+        ("the same beside 20 hostile receivers, times alone", 2, ratio(beside, alone)),
+    ]
+    return [
+        Floor("webhook deliveries per second to one receiver", 300, figure("deliveries", "deliveries_per_second")),
+        *(Floor(what, wanted, is_, at_least=False) for what, wanted, is_ in slow),
+    ]
+
+
 def _schedules(raw: Raw) -> list[Floor]:
     tick = median_of(raw, "schedules", "tick", "p50_ms")
     late = median_of(raw, "schedules", "due", "late_max_seconds")
@@ -149,6 +165,7 @@ OF_PART: Final[Mapping[str, Callable[[Raw], list[Floor]]]] = {
     "jobs": _jobs,
     "locks": _locks,
     "inboxes": _inboxes,
+    "webhooks": _webhooks,
     "schedules": _schedules,
     "snapshot": _snapshot,
     "rest": _rest,

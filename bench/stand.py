@@ -67,13 +67,21 @@ def postgres(at: Path) -> Iterator[Embedded]:
 
 
 @contextmanager
-def server(dsn: str) -> Iterator[Served]:
-    """`steadhold serve` in a process of its own, on a free port."""
+def server(dsn: str, **settings: str) -> Iterator[Served]:
+    """`steadhold serve` in a process of its own, on a free port, with these settings beside."""
     _steadhold("migrate", dsn=dsn)
     key = json.loads(_steadhold("keys", "create", f"bench-{uuid.uuid4().hex[:8]}", "--operator", dsn=dsn))["key"]
     command = (sys.executable, "-m", "steadhold", "serve", "--port", "0")
-    with _process(command, {"STEADHOLD_DATABASE_URL": dsn}, lines="stderr") as (process, lines):
+    told = {f"STEADHOLD_{name.upper()}": value for name, value in settings.items()}
+    with _process(command, {"STEADHOLD_DATABASE_URL": dsn, **told}, lines="stderr") as (process, lines):
         yield Served(_url(process, lines), process.pid, key)
+
+
+@contextmanager
+def hostile(count: int) -> Iterator[list[str]]:
+    """So many receivers of webhooks that mean no good, in a process of their own; their URLs."""
+    with _process((sys.executable, "-m", "bench.receivers", str(count)), {}, lines="stdout") as (_, lines):
+        yield [next(lines).strip() for _ in range(count)]
 
 
 @contextmanager

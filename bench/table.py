@@ -75,6 +75,7 @@ def page(raw: Raw, abouts: Mapping[str, Mapping[str, Any]]) -> str:
         "## Locks, each client its own, 64 clients\n\n" + _locks(raw),
         "## Who waits for a lock, on an idle machine\n\n" + _wakes(raw),
         "## Events into an inbox, 64 clients\n\n" + _inboxes(raw),
+        "## Webhooks\n\n" + _webhooks(raw),
         "## Schedules\n\n" + _schedules(raw),
         "## Four operations in one commit, and in four requests\n\n" + _commits(raw),
         "## While a snapshot is held for 60 s\n\n" + _snapshot(raw),
@@ -205,6 +206,19 @@ def _wakes(raw: Raw) -> str:
     names = {"wake": "at the same server", "wake_across": "at another server"}
     rows = [(told, *_cells(raw, "locks", name, figures)) for name, told in names.items()]
     return grid(("who waits", "p50 ms", "p99 ms", "longest ms", "since the release was sent: p50 ms", "p99 ms"), rows)
+
+
+def _webhooks(raw: Raw) -> str:
+    figures = ("deliveries_per_second", "p50_ms", "p99_ms", "max_ms")
+    names = {
+        "deliveries": "deliveries to one webhook, 32 at once",
+        "deliveries_many": "deliveries to 20 webhooks, 4 at once each",
+        "claim": "a claim beside 100,000 deliveries behind blocked ones",
+        "lag": "from a commit to the receiver",
+        "lag_beside": "the same beside 20 hostile receivers",
+    }
+    rows = [(told, *_cells(raw, "webhooks", name, figures)) for name, told in names.items()]
+    return grid(("what", "deliveries/s", "p50 ms", "p99 ms", "longest ms"), rows)
 
 
 def _schedules(raw: Raw) -> str:

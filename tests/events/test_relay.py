@@ -226,6 +226,20 @@ async def test_what_was_matched_is_published_at_once_and_told(stream):
     assert (stream.sink.asked, told) == ([("a", 1)], [(stream.workspace, "sink:x")])
 
 
+async def test_where_something_was_matched_takers_are_told_at_once_and_else_not(stream):
+    done = []
+
+    async def then():
+        done.append(len(await stream.listed("pending")))
+
+    await stream.subscribe()
+    await stream.happen("a")
+    relay = Relay(stream.player.play, {"sink": Outside(stream.sink.publish)}, name="r", then=then)
+    assert [await relay.matching(stream.workspace) for _ in range(2)] == [1, 0]
+    assert done == [1], "before it is published, and once"
+    await relay.idle()
+
+
 def stream_want(stream):
     return operation(events.want).call(stream.workspace, "webhooks")
 

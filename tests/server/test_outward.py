@@ -17,20 +17,8 @@ class Looks:
         return 1
 
 
-async def matched(_workspace):
-    return 1
-
-
 async def test_workspaces_that_are_due_together_are_looked_at_once():
     looks = Looks()
-    dispatch = outward.acts(looks, matched)[outward.DISPATCH]
+    dispatch = outward.acts(looks)[outward.DISPATCH]
     assert sorted(await asyncio.gather(*(dispatch(f"w{n}") for n in range(50)))) == [0] * 49 + [1]
     assert looks.count == 1
-
-
-async def test_what_was_matched_is_looked_for_whoever_looked_before():
-    looks = Looks()
-    acts = outward.acts(looks, matched)
-    await acts[outward.DISPATCH]("w")
-    assert await acts[outward.relay.MATCH]("w") == 1
-    assert looks.count == 2

@@ -6,7 +6,7 @@ What waits is moved on by jobs' own loop.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from steadhold.events import relaying, subscribing
@@ -62,7 +62,7 @@ class Relay:
     """Matches events, and publishes what is ready in the lanes that it gets.
 
     `name` tells it from others; `targets` are by their kind; `told` hears which target of a workspace was given some,
-    `alarm` what went wrong that nobody foresaw.
+    `alarm` what went wrong that nobody foresaw. `then` is done wherever something was matched: takers wait for it.
     """
 
     def __init__(
@@ -74,9 +74,10 @@ class Relay:
         takers: Sequence[Taker] = (),
         told: Callable[[str, str], Any] = lambda _workspace, _target: None,
         alarm: Alarm = silent,
+        then: Callable[[], Awaitable[Any]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._play, self._takers, self._clock = play, takers, clock
+        self._play, self._takers, self._then, self._clock = play, takers, then, clock
         self._publisher = Publisher(play, targets, name=name, told=told, alarm=alarm, clock=clock)
         self._warm: dict[str, float] = {}
         self._flowing: set[str] = set()
@@ -93,6 +94,8 @@ class Relay:
             return 0
         self._flowing = {workspace} if len(self._flowing) > FLOWING_MAX else self._flowing | {workspace}
         self.note(workspace)
+        if self._then is not None:
+            await self._then()
         return total + await self.publish(workspace)
 
     def note(self, workspace: str) -> None:

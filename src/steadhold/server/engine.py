@@ -101,7 +101,9 @@ async def running(
         engine.hub.tell = hints.take
         sinks = outward.sinks(settings)
         stack.push_async_callback(sinks.close)
-        flow = relay.relay(engine.player.play, engine.hub, sinks.target, alarm)
+        flow = relay.relay(
+            engine.player.play, engine.hub, sinks.target, alarm, None if sending is None else sending.tick
+        )
         stack.push_async_callback(flow.close)
         tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties, hints, sending, flow)]
         stack.push_async_callback(_ended, engine.hub, tasks)
@@ -185,7 +187,7 @@ def _loops(
             hub=engine.hub,
             tallies=engine.tallies,
             alarm=alarm,
-            acts={**relay.acts(flow), **outward.acts(sending, flow.matching)} if duties is None else None,
+            acts={**relay.acts(flow), **outward.acts(sending)} if duties is None else None,
         )
         once["duties"] = (done.tick, TICK_SECONDS)
         once["relay"] = (flow.linger, relay.LINGER_SECONDS)

@@ -10,7 +10,6 @@ from typing import Any, Final
 from steadhold.db.pool import Pool
 from steadhold.kit import ids, seal
 from steadhold.play.single import roll_back
-from steadhold.server import relay
 from steadhold.server.loops import Act
 from steadhold.server.settings import Settings
 from steadhold.sinks import Sinks, read_sinks
@@ -40,8 +39,8 @@ def sinks(settings: Settings) -> Sinks:
     return Sinks(read_sinks(settings.sinks))
 
 
-def acts(of: Dispatcher | None, matching: Act) -> Mapping[str, Act]:
-    """Send where that is due, and where something was matched just now: by the names of their duties."""
+def acts(of: Dispatcher | None) -> Mapping[str, Act]:
+    """Send where that is due, by the name of that duty. The relay asks for a look where it matched something."""
     if of is None:
         return {}
 
@@ -55,13 +54,7 @@ def acts(of: Dispatcher | None, matching: Act) -> Mapping[str, Act]:
         looked_at = now
         return await of.tick()
 
-    async def match(workspace: str) -> int:
-        matched = await matching(workspace)
-        if matched:
-            await of.tick()
-        return matched
-
-    return {DISPATCH: dispatch, relay.MATCH: match}
+    return {DISPATCH: dispatch}
 
 
 def dispatcher(

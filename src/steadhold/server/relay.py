@@ -39,7 +39,10 @@ LINGER_SECONDS: Final = 0.05
 """How often the relay looks again where something happened just now."""
 
 
-def relay(play: Callable[[Call[Any]], Awaitable[Any]], hub: Hub, sinks: Target, alarm: Alarm = silent) -> Relay:
+def relay(
+    play: Callable[[Call[Any]], Awaitable[Any]], hub: Hub, sinks: Target, alarm: Alarm = silent,
+    then: Callable[[], Awaitable[Any]] | None = None,
+) -> Relay:  # fmt: skip
     """The relay of a server; whoever reads of a target it was given something for is told by `hub`."""
 
     def told(workspace: str, target: str) -> None:
@@ -47,7 +50,7 @@ def relay(play: Callable[[Call[Any]], Awaitable[Any]], hub: Hub, sinks: Target, 
         hub.touch((workspace, kind, name))
 
     targets: Mapping[str, Target] = {"inbox": INBOX, "sink": sinks}
-    return Relay(play, targets, name=f"relay-{ids.new_id()}", takers=TAKERS, told=told, alarm=alarm)
+    return Relay(play, targets, name=f"relay-{ids.new_id()}", takers=TAKERS, told=told, alarm=alarm, then=then)
 
 
 class Gauges:
