@@ -11,6 +11,8 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from steadhold.kit.ids import HASH_PATTERN, id_fault, whole
+from steadhold.kit.limits import DELAY_SECONDS_MAX, TEXT_CHARS_MAX
+from steadhold.kit.rules import Id, Text
 
 Execution: TypeAlias = Literal["planned", "initiated", "abandoned", "succeeded", "failed", "unknown"]
 Settled: TypeAlias = Literal["none", "pending", "settled", "reversed", "disputed"]
@@ -54,6 +56,7 @@ ANNOUNCED_EVERY_SECONDS: Final = 86_400.0
 
 AMOUNT_PATTERN: Final = "-?(0|[1-9][0-9]{0,19})([.][0-9]{1,18})?"
 CURRENCY_PATTERN: Final = "[A-Z0-9]{3,12}"
+_TEXT: Final = re.compile(f"[^\\0\ud800-\udfff]{{1,{TEXT_CHARS_MAX}}}")
 _DIGEST: Final = re.compile(HASH_PATTERN)
 _AMOUNT: Final = re.compile(whole(AMOUNT_PATTERN))
 _CURRENCY: Final = re.compile(whole(CURRENCY_PATTERN))
@@ -87,7 +90,22 @@ def intent_fault(intent: Intent) -> str | None:
         return fault
     if not _DIGEST.fullmatch(intent.request_digest):
         return 'A digest is "sha256:" with 64, or "sha512:" with 128, of the characters 0-9 and a-f.'
-    return money_fault(intent.amount, intent.currency)
+    texts = (intent.target, intent.data_ref, intent.causation_id)
+    if fault := next((why for text in texts if text is not None and (why := text_fault(text))), None):
+        return fault
+    return money_fault(intent.amount, intent.currency) or seconds_fault(intent.expires_in_seconds)
+
+
+def text_fault(text: str) -> str | None:
+    """Why this is no text that is kept, as a sentence; None when it is."""
+    if _TEXT.fullmatch(text):
+        return None
+    return f"A text has 1 to {TEXT_CHARS_MAX} characters, no NUL, and no half of a pair of surrogates."
+
+
+def seconds_fault(seconds: float) -> str | None:
+    """Why these are no seconds that are waited for, as a sentence; None when they are."""
+    return None if 0 < seconds <= DELAY_SECONDS_MAX else f"These seconds are above 0 and at most {DELAY_SECONDS_MAX}."
 
 
 def money_fault(amount: str | None, currency: str | None) -> str | None:
@@ -247,10 +265,10 @@ class Entry:
     id: str
     amount: str
     currency: str
-    effect_id: str | None = None
-    data_ref: str | None = None
-    causation_id: str | None = None
-    note: str | None = None
+    effect_id: Id | None = None
+    data_ref: Text | None = None
+    causation_id: Text | None = None
+    note: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)

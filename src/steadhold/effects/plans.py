@@ -21,6 +21,7 @@ from steadhold.effects.model import (
     Told,
     Verdict,
     intent_fault,
+    seconds_fault,
 )
 from steadhold.effects.moving import SQL
 from steadhold.effects.outcomes import (
@@ -33,9 +34,9 @@ from steadhold.effects.outcomes import (
     ReconcileOutcome,
 )
 from steadhold.kit.fields import FenceRef
-from steadhold.kit.limits import DELAY_SECONDS_MAX
 from steadhold.kit.outcome import Missing, StaleFence
 from steadhold.kit.plan import Plan, each, maybe, operation, rows, single_operation
+from steadhold.kit.rules import Id, Text
 
 NEWEST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 OLDEST: Final = datetime(1, 1, 2, tzinfo=UTC)
@@ -53,7 +54,7 @@ def plan(
     Raises:
         ValueError: what is planned is malformed (see `model.intent_fault`).
     """
-    if fault := intent_fault(intent) or _seconds_fault(intent.expires_in_seconds):
+    if fault := intent_fault(intent):
         raise ValueError(fault)
     there = yield from maybe(SQL.look, Effect, workspace=workspace, id=intent.id)
     refs = _with_job(fences_held, intent.job_id, job_fence)
@@ -92,7 +93,7 @@ def initiate(
     Raises:
         ValueError: the seconds are not above 0, or more than a year.
     """
-    if fault := _seconds_fault(answer_within_seconds):
+    if fault := seconds_fault(answer_within_seconds):
         raise ValueError(fault)
     there = yield from maybe(SQL.look, Effect, workspace=workspace, id=id)
     if there is None:
@@ -120,9 +121,9 @@ def outcome(
     *,
     by: Actor,
     no_effect: bool = False,
-    venue_ref: str | None = None,
-    evidence_ref: str | None = None,
-    evidence_id: str | None = None,
+    venue_ref: Text | None = None,
+    evidence_ref: Text | None = None,
+    evidence_id: Id | None = None,
     revision: int | None = None,
 ) -> Plan[FactOutcome]:
     """Say what came of it, however late, and whoever knows. What contradicts is kept, and somebody has to look.
@@ -144,8 +145,8 @@ def settle(
     *,
     by: Actor,
     settles_within_seconds: float | None = None,
-    evidence_ref: str | None = None,
-    evidence_id: str | None = None,
+    evidence_ref: Text | None = None,
+    evidence_id: Id | None = None,
     revision: int | None = None,
 ) -> Plan[FactOutcome]:
     """Say what became of the money, however late, and whoever knows.
@@ -153,9 +154,10 @@ def settle(
     Raises:
         ValueError: the seconds are not above 0, or more than a year.
     """
-    if settles_within_seconds is not None and (fault := _seconds_fault(settles_within_seconds)):
+    if settles_within_seconds is not None and (fault := seconds_fault(settles_within_seconds)):
         raise ValueError(fault)
-    fact = Fact("settlement", to, False, None, evidence_ref, evidence_id, settles_within_seconds)
+    within = None if settles_within_seconds is None else float(settles_within_seconds)
+    fact = Fact("settlement", to, False, None, evidence_ref, evidence_id, within)
     return (yield from moving.learn(workspace, id, revision, by, lambda row: verdicts.settled(row, fact), fact))
 
 
@@ -164,10 +166,10 @@ def reconcile(
     workspace: str,
     id: str,
     verdict: Verdict,
-    evidence_ref: str,
+    evidence_ref: Text,
     *,
     by: Actor,
-    evidence_id: str | None = None,
+    evidence_id: Id | None = None,
     revision: int | None = None,
 ) -> Plan[ReconcileOutcome]:
     """Decide what came of it, after looking: `evidence_ref` says at what."""
@@ -245,7 +247,3 @@ def _lines(workspace: str, jobs: Sequence[str | None]) -> Plan[dict[str, str]]:
     """With which job the line of each began, of those that are there."""
     items = [{"workspace": workspace, "job": job} for job in jobs if job is not None]
     return dict(pair for hand in (yield from each(SQL.lines_of_jobs, items)) for pair in hand)
-
-
-def _seconds_fault(seconds: float) -> str | None:
-    return None if 0 < seconds <= DELAY_SECONDS_MAX else f"These seconds are above 0 and at most {DELAY_SECONDS_MAX}."

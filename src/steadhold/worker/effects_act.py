@@ -7,12 +7,20 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
-from steadhold.effects.model import ANSWER_WITHIN_SECONDS, EXPIRES_IN_SECONDS, Intent, Told, money_fault
+from steadhold.effects.model import (
+    ANSWER_WITHIN_SECONDS,
+    EXPIRES_IN_SECONDS,
+    Intent,
+    intent_fault,
+    seconds_fault,
+    text_fault,
+)
 from steadhold.effects.outcomes import AlreadyInitiated, EffectConflict, MoveNotPermitted
 from steadhold.jobs.outcomes import Claimed
 from steadhold.kit import exact, failpoints, ids
 from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
+from steadhold.kit.limits import TEXT_CHARS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.worker.attempt import Attempt, Kept
 from steadhold.worker.effects_door import EffectsDoor, Report, Standing, Start
@@ -46,7 +54,10 @@ class NoEffect(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """It succeeded: what it gave, and how the outside calls it. Anything else that a call returns is a `value`."""
+    """It succeeded: what it gave, and how the outside calls it. Anything else that a call returns is a `value`.
+
+    References are texts as effects keep them. One that is none is not kept, and is said to be a bug of the handler.
+    """
 
     value: Any = None
     venue_ref: str | None = None
@@ -111,9 +122,10 @@ class Act:
         """
         self._attempt.check()
         if kept := await self._attempt.kept(self._stage, self._digest):
+            found = Acted(**kept.value)
             if self.standing.execution in ("initiated", "unknown"):
-                await self._tell("succeeded")
-            return kept
+                await self._tell(found)
+            return Kept(found.value)
         while True:
             if self.standing.execution == "initiated":
                 await self._doubt()
@@ -149,7 +161,7 @@ class Act:
                 await self._look()
                 return False
         if not self._attempt.held.ours():
-            await self._tell("failed", no_effect=True)
+            await self._fail(no_effect=True)
             self._attempt.held.check()
         failpoints.hit("effect_initiated")
         return True
@@ -164,12 +176,19 @@ class Act:
             StageFault: what it gave is no JSON. LeaseLost.
         """
         failpoints.hit("effect_called")
-        found = result if isinstance(result, Acted) else Acted(result)
+        told = result if isinstance(result, Acted) else Acted(result)
+        found = Acted(told.value, _reference(told.venue_ref), _reference(told.evidence_ref))
         try:
-            return await self._attempt.commit(self._stage, self._digest, found.value)
+            if found != told:
+                raise StageFault(
+                    f"A reference that the call of effect {self._wanted.name!r} gave is no text of 1 to "
+                    f"{TEXT_CHARS_MAX} characters without NUL."
+                )
+            kept = {"value": found.value, "venue_ref": found.venue_ref, "evidence_ref": found.evidence_ref}
+            return (await self._attempt.commit(self._stage, self._digest, kept))["value"]
         finally:
             failpoints.hit("effect_kept")
-            await self._tell("succeeded", venue_ref=found.venue_ref, evidence_ref=found.evidence_ref)
+            await self._tell(found)
 
     async def raised(self, error: BaseException) -> OutcomeUnknown:
         """Say what an error means: nothing happened, it failed for sure, or nobody knows.
@@ -179,10 +198,10 @@ class Act:
         """
         match error:
             case NoEffect():
-                await self._tell("failed", no_effect=True)
+                await self._fail(no_effect=True)
                 raise error
             case EffectFailed():
-                await self._tell("failed")
+                await self._fail(no_effect=False)
                 raise error
             case _:
                 await self._doubt()
@@ -200,10 +219,27 @@ class Act:
             else:
                 await self._look()
 
-    async def _tell(self, execution: Told, **more: Any) -> None:
-        said = await self._say(Report(self.intent.id, execution, **more))
+    async def _tell(self, found: Acted) -> None:
+        """Say that it succeeded."""
+        report = Report(
+            self.intent.id, "succeeded", venue_ref=found.venue_ref, evidence_ref=found.evidence_ref,
+            evidence_id=ids.new_id(),
+        )  # fmt: skip
+        said = await self._say(report)
         assert isinstance(said, Standing), "it was begun, and nothing else was asked"
         self.standing = said
+
+    async def _fail(self, *, no_effect: bool) -> None:
+        """Say that it failed, unless it was begun again since: what comes of that is not known here."""
+        mine, evidence_id = self.standing.initiations, ids.new_id()
+        while self.standing.initiations == mine:
+            revision = self.standing.revision
+            report = Report(self.intent.id, "failed", no_effect, evidence_id=evidence_id, revision=revision)
+            said = await self._say(report)
+            if isinstance(said, Standing):
+                self.standing = said
+                return
+            await self._look()
 
     async def _say(self, report: Report) -> Standing | RevisionConflict | MoveNotPermitted:
         return await self._attempt.insist(lambda door: door.effects.outcome(report))
@@ -217,19 +253,22 @@ class Act:
         return await self._attempt.ask(lambda door: say(door.effects))
 
 
+def _reference(given: str | None) -> str | None:
+    """What is kept of a reference: anything else would be refused for ever, and what came of the action with it."""
+    return given if isinstance(given, str) and text_fault(given) is None else None
+
+
 def _intent(job: Claimed, wanted: Wanted) -> Intent:
     """The action as it is planned.
 
     Raises:
-        StageFault: its name is no id, its request no JSON, or its amount no money.
+        StageFault: its request is no JSON, or it cannot be planned so.
     """
-    if fault := ids.id_fault(wanted.name) or money_fault(wanted.amount, wanted.currency):
-        raise StageFault(f"The effect {wanted.name!r} cannot be planned: {fault}")
     try:
         request = exact.encode(cast("JsonValue", wanted.request))
     except (TypeError, ValueError) as error:
         raise StageFault(f"The request of effect {wanted.name!r} is no JSON: {error}.") from error
-    return Intent(
+    intent = Intent(
         id=effect_id(job.root_job_id, wanted.name, wanted.key),
         kind=wanted.name,
         target=wanted.target or wanted.name,
@@ -240,3 +279,6 @@ def _intent(job: Claimed, wanted: Wanted) -> Intent:
         amount=wanted.amount,
         currency=wanted.currency,
     )
+    if fault := ids.id_fault(wanted.name) or intent_fault(intent) or seconds_fault(wanted.answer_within_seconds):
+        raise StageFault(f"The effect {wanted.name!r} cannot be planned: {fault}")
+    return intent

@@ -17,6 +17,7 @@ class Standing:
 
     revision: int
     execution: str
+    initiations: int = 0
     no_effect: bool = False
     venue_ref: str | None = None
     evidence_ref: str | None = None
@@ -39,13 +40,17 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of an action; `revision`: only if nobody has said anything since."""
+    """What came of an action; `revision`: only if nobody has said anything since.
+
+    Said again after its answer was lost, it is the same fact by its `evidence_id`.
+    """
 
     id: str
     execution: Told
     no_effect: bool = False
     venue_ref: str | None = None
     evidence_ref: str | None = None
+    evidence_id: str | None = None
     revision: int | None = None
 
 

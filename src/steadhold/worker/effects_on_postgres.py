@@ -74,6 +74,7 @@ class EffectsOnPostgres:
             no_effect=report.no_effect,
             venue_ref=report.venue_ref,
             evidence_ref=report.evidence_ref,
+            evidence_id=report.evidence_id,
             revision=report.revision,
         )
         outcome = await self._play(call)
@@ -92,7 +93,9 @@ class EffectsOnPostgres:
 
 
 def _standing(found: Effect) -> Standing:
-    return Standing(found.revision, found.execution, found.no_effect, found.venue_ref, found.evidence_ref)
+    return Standing(
+        found.revision, found.execution, found.initiations, found.no_effect, found.venue_ref, found.evidence_ref
+    )
 
 
 def _seal(outcome: InitiateOutcome) -> Sealed:

@@ -83,6 +83,7 @@ class EffectsOverHttp:
             no_effect=report.no_effect or None,
             venue_ref=report.venue_ref,
             evidence_ref=report.evidence_ref,
+            evidence_id=report.evidence_id,
             if_revision=report.revision,
         )
         try:
@@ -112,4 +113,6 @@ def _off_graph(id: str, problem: Problem) -> MoveNotPermitted:
 
 
 def _standing(found: Any) -> Standing:
-    return Standing(found.revision, found.execution, found.no_effect, found.venue_ref, found.evidence_ref)
+    return Standing(
+        found.revision, found.execution, found.initiations, found.no_effect, found.venue_ref, found.evidence_ref
+    )
