@@ -7,9 +7,11 @@ from typing import Any
 
 from msgspec import UNSET
 
+from steadhold import context
 from steadhold.approvals import outcomes
 from steadhold.approvals.model import Approval, By, Deed
 from steadhold.approvals.wire import ApprovalItem, ArtifactItem, GrantItem, VoteItem
+from steadhold.context import answers as files
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
 from steadhold.web import problem, reply
@@ -23,6 +25,12 @@ _SAID: dict[type[Any], Callable[[Any], Problem]] = {
         "quorum_unreachable",
         f"{r.quorum} have to approve, and of those named only {r.able} can: who asks counts with allow_requester only.",
         {"quorum": r.quorum, "able": r.able},
+    ),
+    context.Unresolved: files.refused,
+    outcomes.HashMismatch: lambda r: Problem(
+        "hash_mismatch",
+        "The bytes of the artifact have another hash or length than you say: hash what is to be decided about.",
+        {"hash": r.hash, "length": r.length} if r.hash else {"length": r.length},
     ),
     outcomes.NotApprover: lambda r: Problem("not_approver", r.why),
     outcomes.NotRequester: lambda _: Problem("not_requester", "Only who asked may withdraw the question."),

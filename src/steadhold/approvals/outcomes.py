@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from steadhold.approvals.model import Approval, Artifact, Reason, State
+from steadhold.context import Unresolved
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
 
@@ -32,6 +33,15 @@ class QuorumUnreachable(Refusal):
 
     quorum: int
     able: int
+
+
+@dataclass(frozen=True, slots=True)
+class HashMismatch(Refusal):
+    """The bytes of the artifact have another hash, which is `hash`, or (None) another length (422)."""
+
+    reference: str
+    hash: str | None
+    length: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +98,10 @@ class NotUsable(Refusal):
 VoteRefusal: TypeAlias = NotApprover | ApprovalEnded | ArtifactMismatch | AlreadyVoted
 UseRefusal: TypeAlias = ArtifactMismatch | AlreadyUsed | NotUsable
 Common: TypeAlias = StaleFence | Missing | RevisionConflict
-RequestOutcome: TypeAlias = Moved | QuorumUnreachable | StaleFence
+RequestOutcome: TypeAlias = Moved | QuorumUnreachable | HashMismatch | Unresolved | StaleFence
 VoteOutcome: TypeAlias = Moved | VoteRefusal | Common
 WithdrawOutcome: TypeAlias = Moved | NotRequester | ApprovalEnded | Common
 UseOutcome: TypeAlias = Moved | UseRefusal | Common
 RequireOutcome: TypeAlias = Verdict | UseRefusal | Missing | RevisionConflict
 RevokeOutcome: TypeAlias = Moved | NotApprover | AlreadyUsed | NotUsable | Common
-Refused: TypeAlias = QuorumUnreachable | NotRequester | VoteRefusal | UseRefusal | Common
+Refused: TypeAlias = QuorumUnreachable | HashMismatch | Unresolved | NotRequester | VoteRefusal | UseRefusal | Common

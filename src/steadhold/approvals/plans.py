@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from steadhold import access, events, fences
-from steadhold.approvals import moving, telling, verdicts
+from steadhold import access, context, events, fences
+from steadhold.approvals import artifacts, moving, telling, verdicts
 from steadhold.approvals.model import STATES, Approval, Artifact, Asked, By, Decision, State
 from steadhold.approvals.moving import SQL
 from steadhold.approvals.outcomes import (
@@ -33,7 +33,8 @@ def request(workspace: str, asked: Asked, *, by: By, fences_held: Sequence[Fence
     """Ask whether something may be done with an artifact. What is asked never changes.
 
     Make `asked` once for each question: its `id` is the approval's, so the same question again answers the same
-    approval. Outcomes: `Moved` with the approval, `QuorumUnreachable`, `StaleFence`.
+    approval. An artifact that lies in context stays readable as long as the approval is there, which is for ever.
+    Outcomes: `Moved` with the approval, `QuorumUnreachable`, `Unresolved`, `HashMismatch`, `StaleFence`.
 
     Raises:
         ValueError: nobody could decide about it (see `verdicts.fault`), or the id is another approval's.
@@ -45,12 +46,19 @@ def request(workspace: str, asked: Asked, *, by: By, fences_held: Sequence[Fence
         return stale
     if refused := verdicts.unreachable(asked, by):
         return refused
+    lies = asked.artifact.reference
+    finds = yield from context.find(workspace, [lies])
+    if isinstance(found := finds.get(lies), context.Unresolved):
+        return found
+    if found is not None and (other := (yield from artifacts.hash_fault(workspace, asked.artifact, found))):
+        return other
     made = (yield from each(SQL.request, [moving.question(workspace, asked, by)]))[0]
     row = yield from one(SQL.look, Approval.read, workspace=workspace, id=asked.id)
     if not made:
         return moving.asked_before((yield from moving.with_deeds(workspace, [row]))[0], asked, by)
     told = {"title": row.title, "requester": row.requester, "quorum": row.quorum, "expires_at": row.expires_at}
     done = yield from moving.write_down(workspace, row.id, row.revision, "request", by, None)
+    yield from context.pin_found(workspace, finds, [(telling.subject(row.id), lies)])
     yield from events.record(workspace, [telling.event(row, row.revision, "requested", told)])
     yield from events.move(workspace, [telling.head(row)])
     yield from access.audit(workspace, by.actor, "approval.requested", telling.subject(row.id))

@@ -17,6 +17,7 @@ from steadhold.approvals.outcomes import (
     VoteOutcome,
     WithdrawOutcome,
 )
+from steadhold.context.doors import readable
 from steadhold.kit import ids
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import page
@@ -35,6 +36,7 @@ def request(ask: Request) -> Ask[RequestOutcome]:
     if isinstance(body.approvers, str) and (fault := access.scope_fault(body.approvers, "person")):
         problem.stop("bad_scope", f"Approvers are subjects in a list, or one scope. {fault}", pointer="/approvers")
     found = body.artifact
+    readable(ask, [found.reference])
     asked = Asked(
         id=ask.fresh,
         artifact=Artifact(found.reference, found.version, found.hash, found.length),
@@ -169,7 +171,8 @@ ONE: Final = "/v1/approvals/{id:uuid}"
 USE: Final = ("artifact_mismatch", "already_used", "not_usable")
 ROUTES: Final = (
     _post("/v1/approvals", request, WHOEVER_ASKS, "Ask about an artifact", wire.RequestBody,
-          ("quorum_unreachable", "bad_scope", "stale_fence"), receipt="required", headers=("fence",), status=201),
+          ("quorum_unreachable", "hash_mismatch", "unknown_reference", "bad_scope", "stale_fence"), receipt="required",
+          headers=("fence",), status=201),
     Route("GET", "/v1/approvals", listing, READ, "List approvals", gives=wire.ApprovalItem,
           query=("state", "limit", "cursor")),
     Route("GET", ONE, get, READ, "Read an approval", gives=wire.ApprovalItem, query=("wait_seconds",),

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from steadhold.blobs.model import NoBytes, digest_of
-from steadhold.blobs.plans import adopt, drop, keep, part, pin, prune, put, put_known, read, unpin, unpin_each
+from steadhold.blobs.plans import (
+    adopt,
+    drop,
+    keep,
+    part,
+    pin,
+    pin_held,
+    prune,
+    put,
+    put_known,
+    read,
+    unpin,
+    unpin_each,
+)
 
 __all__ = [
     "NoBytes",
@@ -13,6 +26,7 @@ __all__ = [
     "keep",
     "part",
     "pin",
+    "pin_held",
     "prune",
     "put",
     "put_known",

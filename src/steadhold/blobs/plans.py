@@ -80,6 +80,12 @@ def pin(workspace: str, owner: str, digests: Sequence[bytes]) -> Plan[NoBytes | 
     return NoBytes(missing)
 
 
+def pin_held(workspace: str, pins: Sequence[tuple[str, bytes]]) -> Plan[None]:
+    """Pin bytes, each for an owner by its digest, that this transaction has locked: they are there."""
+    hands = yield from each(SQL.pin, [{"workspace": workspace, "owner": owner, "digest": d} for owner, d in pins])
+    assert all(hands), "bytes that are locked do not go"
+
+
 def unpin(workspace: str, owner: str, digests: Sequence[bytes] | None = None) -> Plan[int]:
     """Let go of an owner's bytes (None: of all); answers how many pins that were. What nobody pins is pruned."""
     if digests is None:

@@ -84,7 +84,7 @@ def request(
     client: Client, reference: str, version: str, file: str | None, hash: str | None, subjects: tuple[str, ...],
     approver_scope: str | None, allow_requester: bool, wait: bool, out: Out, **said: Any,  # noqa: FBT001
 ) -> None:  # fmt: skip
-    """Ask whether something may be done with VERSION of REFERENCE."""
+    """Ask whether something may be done with VERSION of REFERENCE; one to context says its hash itself."""
     if subjects and approver_scope:
         raise click.UsageError("Give --approver or --approver-scope, not both.")
     asked = client.approvals.request(
@@ -190,6 +190,9 @@ def _watched(client: Client, id: str, seconds: float | None, out: Out) -> None:
 def _artifact(reference: str, version: str, file: str | None, hash: str | None) -> Artifact:
     from steadhold.sdk.approvals_shapes import Artifact
 
+    in_context, _, digest = reference.partition("#sha256:")
+    if file is None and hash is None and digest and in_context.startswith("context:"):
+        hash = f"sha256:{digest}"
     if file is not None and hash is None:
         return Artifact.of(reference, version, Path(file).read_bytes())
     return Artifact(reference, version, _hash(file, hash))

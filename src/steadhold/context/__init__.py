@@ -15,6 +15,7 @@ from steadhold.context.model import (
     StaleFence,
     StorageExhausted,
     Stored,
+    Unresolved,
     Usage,
     Written,
     reference,
@@ -24,11 +25,14 @@ from steadhold.context.model import (
 from steadhold.context.plans import delete, move, put, require
 from steadhold.context.reading import get, get_revision, names, revisions, usage
 from steadhold.context.references import pin, put_reference, resolve, unpin
+from steadhold.context.relying import Finds, Found, find, pin_found, unknown, unpin_owners
 from steadhold.context.writing import hold
 
 __all__ = [
     "Content",
     "Entry",
+    "Finds",
+    "Found",
     "Missing",
     "Moved",
     "PathTaken",
@@ -39,15 +43,18 @@ __all__ = [
     "StaleFence",
     "StorageExhausted",
     "Stored",
+    "Unresolved",
     "Usage",
     "Written",
     "delete",
+    "find",
     "get",
     "get_revision",
     "hold",
     "move",
     "names",
     "pin",
+    "pin_found",
     "put",
     "put_reference",
     "reference",
@@ -56,6 +63,8 @@ __all__ = [
     "require",
     "resolve",
     "revisions",
+    "unknown",
     "unpin",
+    "unpin_owners",
     "usage",
 ]

@@ -97,8 +97,10 @@ def refused(outcome: Refusal) -> Problem:
         case model.PathTaken(revision):
             detail = "There is a file at the path that this one is to be moved to; delete it, or choose another."
             return Problem("path_taken", detail, {"current_revision": revision})
-        case model.Unresolved(reference):
-            detail = "There are no bytes of this reference; a reference names what is there already."
+        case model.Unresolved(reference, pruned):
+            gone = "The bytes of this reference are not kept any more, and nobody relies on them."
+            never = "There are no bytes of this reference; a reference names what is there already."
+            detail = model.reference_fault(reference) or (gone if pruned else never)
             return Problem("unknown_reference", detail, {"reference": reference})
         case model.UploadLapsed():
             return Problem("upload_lapsed", "Nothing came for so long that the upload was given up; send it again.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -14,9 +14,23 @@ END: Final = bytes(2 * BLOCK)
 OURS: Final = "STEADHOLD."
 """What begins the names of records that are ours: `revision`, `sha256`, `content_type`, `id`, `if_match`."""
 
+_MAP_GOES_ON: Final = 482
+_MAP_GOES_ON_AGAIN: Final = 504
+"""Where GNU tar says that the map of a sparse file goes on: in its header, and in a block of the map."""
+
 _RECORD: Final = re.compile(rb"([1-9][0-9]{0,5}) ([^=\n]+)=")
-_MORE: Final = {tarfile.XHDTYPE: "records", tarfile.SOLARIS_XHDTYPE: "records", tarfile.GNUTYPE_LONGNAME: "name"}
+_MORE: Final = {
+    tarfile.XHDTYPE: "records",
+    tarfile.SOLARIS_XHDTYPE: "records",
+    tarfile.XGLTYPE: "all",
+    tarfile.GNUTYPE_LONGNAME: "name",
+    tarfile.GNUTYPE_LONGLINK: "link",
+}
 _FILES: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
+_WITHOUT_BYTES: Final = (
+    tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE
+)  # fmt: skip
+"""Nothing follows the header of these, whatever size it names."""
 
 
 class BadArchive(ValueError):
@@ -25,12 +39,17 @@ class BadArchive(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One header block. `more` says that it is about the next one: `records`, `name`, or `all` that follow."""
+    """One header block. `more` says that it is about the next one: `records`, `name`, `link`, or `all` that follow.
+
+    `bytes` follow it, `size` of them; behind a `map` of what a sparse file has, whose first block says if it goes on.
+    """
 
     name: str
     size: int
     regular: bool
     more: str | None = None
+    bytes: bool = True
+    map: bool = False
     records: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def with_records(self, records: Mapping[str, str]) -> Header:
@@ -39,8 +58,12 @@ class Header:
         if not re.fullmatch(r"[0-9]{1,18}", size):
             raise BadArchive("the record size is no number")
         sparse = any(name.startswith("GNU.sparse.") for name in records)
-        return Header(
-            records.get("path", self.name), int(size), regular=self.regular and not sparse, records=dict(records)
+        return replace(
+            self,
+            name=records.get("path", self.name),
+            size=int(size) if self.bytes else 0,
+            regular=self.regular and not sparse,
+            records=dict(records),
         )
 
 
@@ -56,9 +79,20 @@ def header(block: bytes) -> Header | None:
         raise BadArchive(f"what should be a header is none: {error}") from None
     if info.size < 0:
         raise BadArchive("an entry has less than nothing")
-    more = "all" if info.type == tarfile.XGLTYPE else _MORE.get(info.type)
-    regular = info.type in _FILES and not block[:100].rstrip(b"\0").endswith(b"/")
-    return Header(info.name, info.size, regular=regular, more=more)
+    filled = info.type not in _WITHOUT_BYTES
+    return Header(
+        info.name,
+        info.size if filled else 0,
+        regular=info.type in _FILES and not block[:100].rstrip(b"\0").endswith(b"/"),
+        more=_MORE.get(info.type),
+        bytes=filled,
+        map=info.type == tarfile.GNUTYPE_SPARSE and bool(block[_MAP_GOES_ON]),
+    )
+
+
+def map_goes_on(block: bytes) -> bool:
+    """Whether another block of a sparse file's map follows this one."""
+    return bool(block[_MAP_GOES_ON_AGAIN])
 
 
 def records(raw: bytes) -> dict[str, str]:

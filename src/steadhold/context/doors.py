@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from steadhold.context import answers, incoming, model, plans, reading, references, uploads
@@ -155,6 +155,13 @@ def permitted(ask: Request, scope: str, path: str) -> None:
     """Stop a request whose key may not do this to a path."""
     if not ask.permits(scope, path):
         problem.stop("missing_scope", f"This key lacks the scope {scope} for {path!a}.", scope=scope)
+
+
+def readable(ask: Request, texts: Iterable[str]) -> None:
+    """Stop a request that refers to files which its key may not read. What is no reference to one is left to others."""
+    for text in texts:
+        if (named := model.reference(text)) is not None:
+            permitted(ask, "context:read", named.path)
 
 
 def path_of(ask: Request) -> str:

@@ -53,20 +53,25 @@ class Import:
             if not self.files:
                 return Problem("bad_archive", f"This is no archive in tar's POSIX format: {why}.")
             return reply.json(ImportedReply(complete=False, files=self.files, detail=f"It breaks off: {why}."))
-        while isinstance((yield Pull(limits.CONTEXT_CHUNK_BYTES)), bytes):
-            pass  # blocks of nothing fill the record behind the end
-        return reply.json(ImportedReply(complete=True, files=self.files))
+        behind = 0
+        while isinstance(piece := (yield Pull(limits.CONTEXT_CHUNK_BYTES)), bytes):
+            behind += len(piece) - piece.count(0)  # blocks of nothing fill the record behind the end
+        detail = "Something stands behind the end of the archive, and was not read." if behind else None
+        return reply.json(ImportedReply(complete=not behind, files=self.files, detail=detail))
 
     def _header(self) -> Generator[Pull, Any, Header | None]:
         said: dict[str, str] = {}
         heading = 0
         while True:
             found = archive.header((yield from _exactly(BLOCK)))
-            if found is None or found.more is None:
-                return None if found is None else found.with_records(said)
-            heading += found.size
-            if heading > limits.IMPORT_HEADER_BYTES_MAX:
-                raise BadArchive(f"a header has more than {limits.IMPORT_HEADER_BYTES_MAX} bytes")
+            if found is None:
+                return None
+            if found.more is None:
+                if found.map:
+                    yield from _pass_map(heading)
+                return found.with_records(said)
+            heading += BLOCK + found.size
+            _bounded(heading)
             raw = yield from _exactly(found.size + archive.padding(found.size))
             if found.more == "name":
                 said["path"] = _text(raw[: found.size].rstrip(b"\0"))
@@ -144,6 +149,17 @@ def _exactly(count: int) -> Generator[Pull, Any, bytes]:
     if not isinstance(piece, bytes) or len(piece) < count:
         raise BadArchive("it ends early")
     return piece
+
+
+def _pass_map(heading: int) -> Generator[Pull, Any, None]:
+    while archive.map_goes_on((yield from _exactly(BLOCK))):
+        heading += BLOCK
+        _bounded(heading)
+
+
+def _bounded(heading: int) -> None:
+    if heading > limits.IMPORT_HEADER_BYTES_MAX:
+        raise BadArchive(f"a header has more than {limits.IMPORT_HEADER_BYTES_MAX} bytes")
 
 
 def _text(raw: bytes) -> str:

@@ -95,9 +95,10 @@ class PathTaken(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Unresolved(Refusal):
-    """There never were bytes of this reference."""
+    """There never were bytes of this reference, or (`pruned`) they are not kept any more."""
 
     reference: str
+    pruned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -300,6 +300,36 @@ left join lateral (
 ) whole on true
 where w.workspace = :workspace::text
 
+-- name: rely
+-- rank: read by digest, path, revision
+-- What references name, as `look_for` tells it. Bytes that are there are locked until the commit by what only a prune
+-- minds, which waits for nobody, so this may stand before any rank: whoever found them pins them in time.
+with i as materialized (
+  select * from unnest(:path::text[], :revision::bigint[], :digest::bytea[])
+    with ordinality as i(path, revision, digest, n)
+), held as materialized (
+  select b.digest from steadhold.blobs b
+  where b.workspace = :workspace::text and b.chunk = 0 and b.digest = any(:digest::bytea[])
+  order by b.digest for key share
+)
+select i.n, held.digest is not null and coalesce(r.digest = i.digest, p.digest is not null),
+  coalesce(r.bytes, p.bytes), coalesce(r.content_type, p.content_type),
+  r.digest is not null and r.digest <> i.digest, coalesce(f.revision, w.revision_floor)
+from i join steadhold.workspaces w on w.workspace = :workspace::text
+left join held on held.digest = i.digest
+left join lateral (
+  select f.revision from steadhold.context_files f
+  where f.workspace = :workspace::text and f.path = i.path offset 0
+) f on true
+left join lateral (
+  select r.* from steadhold.context_revisions r
+  where r.workspace = :workspace::text and r.path = i.path and r.revision = i.revision offset 0
+) r on true
+left join lateral (
+  select p.* from steadhold.context_pins p
+  where p.workspace = :workspace::text and p.path = i.path and p.revision = i.revision and p.digest = i.digest limit 1
+) p on true
+
 -- name: names
 -- rank: read
 -- A page of the paths under prefixes, in byte order; see the statement of this name in `state`.
@@ -377,6 +407,13 @@ from unnest(
 ) as i(path, revision, owner, bytes, digest, content_type)
 order by path, revision, owner
 on conflict (workspace, path, revision, owner) do update set path = excluded.path
+
+-- name: unpin_owners
+-- rank: blobs
+-- Owners that are gone rely on nothing.
+delete from steadhold.context_pins p
+where p.workspace = :workspace::text and p.owner = any(:owners::text[])
+returning p.owner, p.path, p.revision, p.digest
 
 -- name: unpin
 -- rank: blobs

@@ -112,7 +112,7 @@ def get(ask: Request) -> Ask[reading.View | Missing]:
     def render(outcome: reading.View | Missing) -> Answer:
         if isinstance(outcome, Missing):
             return problem.MISSING
-        if conditions.unchanged(ask, outcome.revision):
+        if conditions.unchanged(ask, outcome.revision) and not outcome.effects:  # these move without the job
             return reply.not_modified(outcome.revision)
         return reply.json(answers.job(outcome), revision=outcome.revision)
 

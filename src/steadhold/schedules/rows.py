@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from steadhold import events, jobs
+from steadhold import context, events, jobs
 from steadhold.access import NotEntitled, QueueFull
 from steadhold.jobs.admission import SubmitOutcome
 from steadhold.schedules import instants, model
@@ -209,6 +209,8 @@ def refusal_code(outcome: SubmitOutcome) -> str:
             return "invalid_input"
         case jobs.KeyConflict():
             return "key_conflict"
+        case context.Unresolved():
+            return "unknown_reference"
         case jobs.Submitted() | jobs.Existing():
             raise AssertionError("an admitted job was not refused")
 

@@ -9,6 +9,7 @@ from typing import Literal, Self, TypeAlias
 
 import msgspec
 
+from steadhold.sdk.context_shapes import File
 from steadhold.sdk.errors import Problem
 
 State: TypeAlias = Literal["pending", "approved", "rejected", "expired", "withdrawn"]
@@ -29,6 +30,11 @@ class Artifact(msgspec.Struct, frozen=True, omit_defaults=True):
         """The artifact that these bytes are. Hash what you will act on, just before you act on it."""
         digest = hashlib.new(algorithm, data).hexdigest()
         return cls(reference, version, f"{algorithm}:{digest}", len(data))
+
+    @classmethod
+    def of_file(cls, file: File) -> Self:
+        """The artifact that a file of context is, at this revision: its bytes stay as long as the approval does."""
+        return cls(file.reference, str(file.revision), f"sha256:{file.digest.hex()}", len(file.body))
 
     def named(self) -> dict[str, str]:
         """The three members by which it is known."""

@@ -117,6 +117,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "artifact_mismatch": Kind(409, "reread", "This is not the artifact that is decided about"),
     "already_used": Kind(409, "stop", "The approval was used"),
     "not_usable": Kind(409, "stop", "The approval cannot be used"),
+    "hash_mismatch": Kind(422, "stop", "The artifact's bytes have another hash"),
     "quorum_unreachable": Kind(422, "stop", "Fewer can approve than have to"),
     # --- effects ---
     "effect_conflict": Kind(409, "stop", "Another effect has this id"),

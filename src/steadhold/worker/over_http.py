@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from steadhold import AsyncClient, Problem, SteadholdError
+from steadhold.context import Unresolved
 from steadhold.jobs.model import Complete, ConfirmCancel, Fail, Release, Said, Settlement, Wait
 from steadhold.jobs.outcomes import (
     Beat,
@@ -49,6 +50,7 @@ REFUSED: Final[Mapping[str, Callable[[str, Any], SettleOutcome]]] = {
     "evidence_required": lambda _job_id, _: EvidenceRequired(EPOCH),
     "stale_evidence": lambda _job_id, _: StaleEvidence(EPOCH),
     "unknown_subject": lambda _job_id, item: NothingToAwait(item.detail or "such thing"),
+    "unknown_reference": lambda _job_id, item: Unresolved(item.detail or ""),
     "stages_full": lambda job_id, _: StagesFull(job_id),
     "not_found": lambda _job_id, _: Missing(),
 }

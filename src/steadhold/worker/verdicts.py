@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias, cast
 
+from steadhold.context import Unresolved
 from steadhold.jobs.model import Class, Complete, ConfirmCancel, Coverage, Release, Said
 from steadhold.jobs.model import Fail as Failure
 from steadhold.jobs.outcomes import CancelNotRequested, Claimed, EvidenceRequired, StaleEvidence
@@ -159,6 +160,8 @@ def instead(outcome: object) -> Said | None:
             )
         case StaleEvidence():
             return failure("stale_evidence", "The oldest evidence used is older than the job allows.", "transient")
+        case Unresolved(reference):
+            return failure("unknown_reference", f"The result_ref names nothing that is kept: {reference}", "bug")
         case CancelNotRequested():
             return failure("cancel_not_requested", "The handler said Cancel, and nobody had asked for it.", "bug")
         case _:
