@@ -126,7 +126,8 @@ class Bench:
             for n in range(webhooks):
                 await self._happen(f"{name}.{n}", count // webhooks)
             await receiver.until(count // webhooks * webhooks, WAIT_SECONDS)
-            whole = max(receiver.at.values()) - began
+            await self._settled(made)
+            whole = time.perf_counter() - began
             for webhook in made:
                 await self._removed(webhook)
         done = len(receiver.at)
@@ -136,6 +137,17 @@ class Bench:
             "webhooks": webhooks,
             "concurrency": concurrency,
         }
+
+    async def _settled(self, webhooks: list[str]) -> None:
+        """Wait until what every attempt came to is written down."""
+        conn = await asyncpg.connect(self._dsn)
+        try:
+            while True:
+                if not await conn.fetchval(OPEN, self._workspace, webhooks):
+                    return
+                await asyncio.sleep(0.005)
+        finally:
+            await conn.close()
 
     async def _claimed(self, webhook: str, claims: int, conn: asyncpg.Connection[Any]) -> list[float]:
         took: list[float] = []
@@ -207,6 +219,10 @@ class Bench:
 DUE: Final = """
 insert into steadhold.deliveries (workspace, id, webhook, event_id, kind, lane, place, state, next_at, made_at)
 select $1, gen_random_uuid(), $2::uuid, 'standing', 0, $3, 1, 0, steadhold.clock(), steadhold.clock()
+"""
+OPEN: Final = """
+select exists (select from steadhold.deliveries d
+  where d.workspace = $1 and d.webhook = any($2::uuid[]) and d.state in (0, 5))
 """
 OVER: Final = """
 update steadhold.attempts set state = 1, ended_at = steadhold.clock() where workspace = $1 and delivery = $2::uuid
