@@ -145,6 +145,18 @@ async def test_line_ends_within_data_end_no_event_and_change_no_byte(house, data
     await reader.task
 
 
+@pytest.mark.parametrize(("lines", "as_bytes"), [(streaming.LINES_MAX, False), (streaming.LINES_MAX + 1, True)])
+def test_line_ends_make_no_event_much_larger(lines, as_bytes):
+    """Each line is a field, so a body of line ends would come to seven times its size, for each who follows."""
+    body = b"[%b]" % (b"\n" * (lines - 1))
+    told = next(streaming._told("w", "a", Page("ep", (Received(1, "e1", AT, None, b'"type":"t"', body),), (), 1, 1, 9)))
+    assert told.count(b"\n") == (3 if as_bytes else lines + 2)
+    (event,) = events(told)
+    assert ("data_base64" in event.json) is as_bytes
+    assert base64.b64decode(event.json.get("data_base64", b"")) == (body if as_bytes else b"")
+    assert event.data.endswith("}" if as_bytes else body.decode() + "}")
+
+
 async def test_a_long_inbox_comes_page_by_page(house, monkeypatch):
     monkeypatch.setattr(streaming, "PAGE_BYTES", 1)
     await house.make()

@@ -18,6 +18,9 @@ PAGE_BYTES: Final = 65_536
 """So much of an inbox is in memory for each of its streams, and an event that is larger."""
 
 PAGE_EVENTS: Final = 100
+LINES_MAX: Final = 1_000
+"""Lines of one event's data. Each costs the format a field, so a megabyte of line ends would be seven."""
+
 _SILENCE: Final = b":\n\n"
 
 
@@ -76,7 +79,8 @@ def _page(page: Page) -> bytes:
 
 def _written(event: Received) -> bytes:
     """The JSON that a page has for it, where the format can carry that: it knows no carriage return."""
-    return reading.lined(event) if event.body is not None and b"\r" in event.body else reading.written(event)
+    body = event.body or b""
+    return reading.lined(event) if b"\r" in body or body.count(b"\n") >= LINES_MAX else reading.written(event)
 
 
 def _id(page: Page, sequence: int) -> bytes:
