@@ -29,7 +29,7 @@ def test_every_code_of_the_routes_is_told():
 def test_every_route_and_its_scope_are_told():
     pattern = r"^\| `(\w+) (/v1/[^`?]+)(?:\?[^`]*)?` \| `(context:\w+)` \|"
     told = {
-        (method, path.replace("{path}", "{path:path}"), scope)
+        (method, re.sub(r"{(path|prefix)}", r"{\1:path}", path), scope)
         for method, path, scope in re.findall(pattern, section("Routes"), re.MULTILINE)
     }
     assert told == {(route.method, route.path, route.scope) for route in ROUTES}
