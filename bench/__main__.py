@@ -12,7 +12,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import commits, inboxes, jobs, locks, rest, schedules, snapshot, stand, state, table, webhooks, workspaces
+from bench import (
+    commits,
+    effects,
+    inboxes,
+    jobs,
+    locks,
+    rest,
+    schedules,
+    snapshot,
+    stand,
+    state,
+    table,
+    webhooks,
+    workspaces,
+)
 from bench.floors import Raw
 from bench.run import Run
 from steadhold.db.embedded import Embedded
@@ -27,6 +41,7 @@ PARTS: dict[str, Callable[[Run, Embedded, Path], Any]] = {
     "webhooks": webhooks.take,
     "schedules": schedules.take,
     "commits": commits.take,
+    "effects": effects.take,
     "rest": lambda run, postgres, _at: rest.take(run, postgres),
     "snapshot": snapshot.take,
 }

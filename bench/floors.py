@@ -142,6 +142,11 @@ def _schedules(raw: Raw) -> list[Floor]:
     ]
 
 
+def _effects(raw: Raw) -> list[Floor]:
+    whole = median_of(raw, "effects", "steadhold_64", "wins_per_second")
+    return [Floor("effects from plan to outcome per second, 64 clients", 1_000, whole)]
+
+
 def _snapshot(raw: Raw) -> list[Floor]:
     told = {"state": "state", "state_receipts": "state with operation ids", "steadhold": "jobs, worker on PostgreSQL"}
     return [
@@ -167,6 +172,7 @@ OF_PART: Final[Mapping[str, Callable[[Raw], list[Floor]]]] = {
     "inboxes": _inboxes,
     "webhooks": _webhooks,
     "schedules": _schedules,
+    "effects": _effects,
     "snapshot": _snapshot,
     "rest": _rest,
 }

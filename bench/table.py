@@ -37,6 +37,7 @@ INBOX_SYSTEMS = {
     "redis_always": "Redis: XADD, appendfsync always",
 }
 COMMIT_CLIENTS = (1, 64)
+EFFECT_CLIENTS = (1, 64)
 SNAPSHOT_SYSTEMS = {
     "state": "state, a name a client",
     "state_receipts": "state with operation ids, a name a client",
@@ -78,6 +79,7 @@ def page(raw: Raw, abouts: Mapping[str, Mapping[str, Any]]) -> str:
         "## Webhooks\n\n" + _webhooks(raw),
         "## Schedules\n\n" + _schedules(raw),
         "## Four operations in one commit, and in four requests\n\n" + _commits(raw),
+        "## Effects from plan to outcome, in three requests\n\n" + _effects(raw),
         "## While a snapshot is held for 60 s\n\n" + _snapshot(raw),
         "## Where and when\n\n" + _where(raw, abouts),
     ]
@@ -252,6 +254,12 @@ def _commits(raw: Raw) -> str:
         ("clients", "as", "fours/s", "operations/s", "times four requests", "p50 ms of four", "p99 ms"),
         rows,
     )
+
+
+def _effects(raw: Raw) -> str:
+    figures = ("wins_per_second", "requests_per_second", "p50_ms", "p99_ms", "commits_per_second")
+    rows = [(str(clients), *_cells(raw, "effects", f"steadhold_{clients}", figures)) for clients in EFFECT_CLIENTS]
+    return grid(("clients", "effects/s", "requests/s", "p50 ms of three", "p99 ms", "commits/s"), rows)
 
 
 def _snapshot(raw: Raw) -> str:

@@ -7,8 +7,9 @@
 enum { BUFFER = 1 << 16, RING = 4096, WINDOWS = 600, LINE = 256 };
 #define BODY "{\"a\":1,\"b\":\"hello world\"}"
 
-/* A turn is one compare-and-swap, an acquire and a release, one commit, four operations one after another, or an event. */
-typedef enum { OWN, HOT, LOCKS, SESSIONS, COMMITS, ALONE, EVENTS } Work;
+/* A turn is one compare-and-swap, an acquire and a release, one commit, four operations one after another, an event,
+ * or an effect from its plan to its outcome. */
+typedef enum { OWN, HOT, LOCKS, SESSIONS, COMMITS, ALONE, EVENTS, EFFECTS } Work;
 
 typedef struct {
   char name[LINE], key[LINE], token[32];

@@ -63,11 +63,25 @@ static void send_event(Client *who) {
   send(who, "POST", path, "", "{\"type\":\"bench\",\"data\":" BODY "}");
 }
 
+static void send_effect(Client *who) {
+  static const char *const verbs[] = {"", "/initiate", "/outcome"};
+  char path[LINE * 2], body[LINE * 3] = "{}";
+  if (!who->step) {
+    who->number++;
+    snprintf(body, sizeof body, "{\"effect_id\":\"%s-%lld\",\"kind\":\"charge\",\"target\":\"bench\",\"amount\":\"12.50\",\"currency\":\"EUR\","
+      "\"request_digest\":\"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"}", who->name, (long long)who->number);
+    strcpy(path, "/v1/effects");
+  } else snprintf(path, sizeof path, "/v1/effects/%s-%lld%s", who->name, (long long)who->number, verbs[who->step]);
+  if (who->step == 2) snprintf(body, sizeof body, "{\"execution\":\"succeeded\",\"venue_ref\":\"pi_%lld\"}", (long long)who->number);
+  send(who, "POST", path, "", body);
+}
+
 static void http_open(Conn *c) { (void)c; }
 
 static void http_ask(Client *who) {
   if (work == LOCKS) send_lock(who);
   else if (work == EVENTS) send_event(who);
+  else if (work == EFFECTS) send_effect(who);
   else if (work == COMMITS) send_commit(who);
   else if (work == ALONE && who->step == PUTS) send(who, "POST", "/v1/jobs", "", "{" JOB "}");
   else send_put(who, work == ALONE ? who->step : who->slot);
@@ -107,12 +121,12 @@ static void http_take(Conn *c) {
   if (c->in_size < head + length) return;
   int status = atoi(text + 9);
   c->in_size = 0;
-  if (work != LOCKS && work != COMMITS && work != EVENTS && !(work == ALONE && who->step == PUTS)) { took_state(who, status, text, body); return; }
+  if (work != LOCKS && work != COMMITS && work != EVENTS && work != EFFECTS && !(work == ALONE && who->step == PUTS)) { took_state(who, status, text, body); return; }
   if (status >= 300) { failed(who, text); return; }
   if (work == COMMITS) { took_commit(who, body); return; }
   if (work == EVENTS) { turned(who, status == 201); return; }
   if (work == LOCKS && !who->step) who->number = number_after(body, "\"fence\":");
-  go_on(who, work == LOCKS ? 2 : PUTS + 1);
+  go_on(who, work == LOCKS ? 2 : work == EFFECTS ? 3 : PUTS + 1);
 }
 
 const Protocol http = {http_open, http_ask, http_take, 0};

@@ -1,13 +1,14 @@
 /* A load generator, light enough to share two cores with what it measures: one thread, epoll, each client waits for its
  * answer before it asks again.
  *
- *   client http|etcd|redis|nats own|hot|locks|sessions|commits|alone|events PORT CLIENTS CONNECTIONS SECONDS PREFIX
+ *   client http|etcd|redis|nats own|hot|locks|sessions|commits|alone|events|effects PORT CLIENTS CONNECTIONS SECONDS PREFIX
  *     [SLOTS plain|receipts KEYS]
  *
  * own, hot: compare-and-swap over the revision learned last, of SLOTS names of each client's own, in turn, or of one for all.
  * locks: acquire and release a lock of each client's own; sessions: the same of etcd, under one lease that is kept.
  * commits: four operations in one; alone: the same in four requests.
  * events: into the inbox, stream or subject PREFIX, or (SLOTS above 1) into PREFIX-CLIENT-SLOT, in turn.
+ * effects: plan, initiate and outcome, each turn of another effect.
  * KEYS is a file of API keys, a line each, taken in turn. CONNECTIONS matters to etcd only, whose clients share them.
  * Prints one line of JSON. What happens in the first half second is not counted. */
 #define _GNU_SOURCE
@@ -160,10 +161,10 @@ static int chosen(const char *text, const char *const *among, int count) {
 int main(int argc, char **argv) {
   static const Protocol *const protocols[] = {&http, &etcd, &redis, &nats};
   static const char *const spoken[] = {"http", "etcd", "redis", "nats"};
-  static const char *const works[] = {"own", "hot", "locks", "sessions", "commits", "alone", "events"};
+  static const char *const works[] = {"own", "hot", "locks", "sessions", "commits", "alone", "events", "effects"};
   if (argc < 8) return fprintf(stderr, "client: see the head of main.c\n"), 2;
   protocol = protocols[chosen(argv[1], spoken, 4)];
-  work = (Work)chosen(argv[2], works, 7);
+  work = (Work)chosen(argv[2], works, 8);
   client_count = atoi(argv[4]);
   conn_count = protocol->shared ? atoi(argv[5]) : client_count;
   double seconds = atof(argv[6]);

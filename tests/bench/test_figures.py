@@ -136,6 +136,7 @@ COORDINATION = {
         "together_64": rounds(400.0, figure="operations_per_second"),
         "alone_64": rounds(200.0, figure="operations_per_second"),
     },
+    "effects": {"steadhold_64": rounds(999.0, 1_001.0, 1_000.0)},
     "snapshot": {"pgbench": [{"before_per_second": 10.0, "last_seconds_per_second": 8.0, "cost": 0.2}]},
 }
 
@@ -150,6 +151,7 @@ COORDINATION = {
         ("1,000 schedules due at once: the latest is recorded after, s", True),
         ("the same until all jobs are there to be seen, s", False),
         ("the same: jobs by schedules", False),
+        ("effects from plan to outcome per second, 64 clients", True),
     ],
 )
 def test_floors_of_coordination_are_told_as_they_were_measured(what, met):
@@ -170,6 +172,7 @@ def test_the_page_has_a_table_for_each_part_of_coordination():
     assert "| at the same server | - | 21.0 | - | - | - |" in text
     assert "| 1,000 | 999 | - | - | 0.40 | 30.1 |" in text
     assert "| 64 | one commit of four | - | 400 | 2.00 | - | - |" in text
+    assert "| 64 | 1,000 | - | - | - | - |" in text
     assert "| pgbench, bare UPDATE, a row a client | 10.0 | 8.00 | 0.20 |" in text
 
 
