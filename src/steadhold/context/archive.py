@@ -79,13 +79,12 @@ def header(block: bytes) -> Header | None:
         raise BadArchive(f"what should be a header is none: {error}") from None
     if info.size < 0:
         raise BadArchive("an entry has less than nothing")
-    filled = info.type not in _WITHOUT_BYTES
     return Header(
         info.name,
-        info.size if filled else 0,
+        info.size,
         regular=info.type in _FILES and not block[:100].rstrip(b"\0").endswith(b"/"),
         more=_MORE.get(info.type),
-        bytes=filled,
+        bytes=info.type not in _WITHOUT_BYTES,
         map=info.type == tarfile.GNUTYPE_SPARSE and bool(block[_MAP_GOES_ON]),
     )
 
