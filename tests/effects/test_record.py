@@ -69,3 +69,18 @@ def test_a_journal_is_read_in_pages(desk):
 def test_what_is_no_charge(desk, amount, currency):
     with pytest.raises(ValueError, match=r"\w"):
         desk.enter("j", Entry("1", amount, currency), by=WORKER)
+
+
+def test_a_life_that_was_lost_takes_nothing_with_it(desk, clock):
+    """What was begun before goes on above all numbers that may have been issued, and time acts on it as ever."""
+    id, other = desk.begun(), desk.begun()
+    desk.conn.execute("reset role")
+    desk.conn.execute("select steadhold.begin_incarnation(0)")
+    desk.conn.execute("set role steadhold_app")
+    base = 1 << 32
+    assert desk.say(id, "unknown", evidence_id="e1").effect.revision == base + 2
+    assert desk.say(id, "unknown", evidence_id="e1").repeated
+    assert [line.revision for line in desk.history(id, 0, 9)] == [1, 2, base + 1, base + 2]
+    assert desk.get(desk.planned()).revision == base + 1
+    clock.move(301)
+    assert (desk.sweep(), desk.stands(other)) == (1, ("unknown", "none", "needed"))
