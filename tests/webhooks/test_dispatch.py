@@ -188,7 +188,7 @@ async def test_what_becomes_due_at_an_endpoint_that_is_sent_to_is_begun_at_once(
             await receiver.some(n)
             (lane,) = dispatcher._running.values()
             while lane.under_way or lane.results or lane.woken.is_set():
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0)
 
 
 async def test_an_endpoint_that_is_full_asks_for_nothing_more(site):
