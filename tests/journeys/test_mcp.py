@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import subprocess
 
 import pytest
@@ -99,7 +100,7 @@ class Spoken:
     """`steadhold mcp` as a client sees it: a message a line."""
 
     def __init__(self, url, key, python):  # noqa: F811
-        environ = {"STEADHOLD_URL": url, "STEADHOLD_API_KEY": key}
+        environ = {**os.environ, "STEADHOLD_URL": url, "STEADHOLD_API_KEY": key}
         self.process = subprocess.Popen(
             [python, "-m", "steadhold", "mcp"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, text=True,

@@ -78,7 +78,7 @@ async def over_http(url, key):
 
 @asynccontextmanager
 async def over_stdio(url, key, errors=None):
-    environ = {"PATH": os.environ["PATH"], "STEADHOLD_URL": url, "STEADHOLD_API_KEY": key}
+    environ = {**os.environ, "STEADHOLD_URL": url, "STEADHOLD_API_KEY": key}
     words = StdioServerParameters(command=sys.executable, args=["-m", "steadhold", "mcp"], env=environ)
     async with Client(stdio_client(words, errlog=errors or sys.stderr)) as client:
         yield Agent(client)

@@ -176,9 +176,10 @@ async def test_each_message_counts_against_the_rate(site, key):
         answer = await asyncio.to_thread(post, site, key.key, call("state_list", {}))
         codes.append(answer.json()["result"]["structuredContent"]["answer"].get("code") if answer.is_success else None)
         assert len(codes) < 1_000
-    while (answer := await asyncio.to_thread(post, site, key.key)).status_code != 429:
-        assert answer.is_success
-    assert int(answer.headers["retry-after"]) >= 1
+    answers = [await asyncio.to_thread(post, site, key.key) for _ in range(20)]
+    limited = [answer for answer in answers if answer.status_code == 429]
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in limited)
+    assert limited
 
 
 async def test_guides_are_read_as_resources_and_by_a_tool(site, key):
