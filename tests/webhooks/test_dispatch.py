@@ -9,7 +9,7 @@ import pytest
 from steadhold.kit.ids import new_secret
 from steadhold.kit.seal import Sealing
 from steadhold.sdk.webhook import Webhook
-from steadhold.webhooks import plans, replaying
+from steadhold.webhooks import heading, plans, replaying, sign
 from tests.webhooks.house import BY, event
 from tests.webhooks.receivers import never, receiving, says
 from tests.webhooks.site import SECRET, far, sending
@@ -77,6 +77,21 @@ async def test_secrets_that_cannot_be_opened_are_told(site):
         await dispatcher.drained()
     shown = await site.play(plans.get.call(site.workspace, webhook))
     assert (shown.endpoint.health.failures, receiver.connections) == (1, 0)
+
+
+async def test_an_old_secret_that_cannot_be_opened_keeps_back_nothing(site):
+    """Who replaces the sealing key rotates what the one before sealed, and takes that away within the grace."""
+    async with receiving(says(200)) as receiver, sending(site.dispatcher()) as dispatcher:
+        webhook = await site.endpoint(receiver.url)
+        dispatcher.sealing = Sealing((new_secret(),))
+        new = sign.secret_text(bytes(32))
+        sealed = dispatcher.sealing.seal(new.encode(), heading.of_secret(site.workspace, webhook))
+        await site.play(plans.rotate.call(site.workspace, webhook, (sealed, None), 600.0, by=BY))
+        await site.happen(event())
+        await dispatcher.tick()
+        await receiver.some(1)
+    ((fields, body),) = receiver.seen
+    assert Webhook(new).verify(fields, body).event_id == "order:1@1"
 
 
 async def test_what_is_disabled_between_the_attempts_row_and_the_connection_is_not_sent(site, monkeypatch):

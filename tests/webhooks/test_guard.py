@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
 import pytest
 
-from steadhold.webhooks import guard, heading
+from steadhold.kit.seal import Sealing, Unsealable
+from steadhold.webhooks import guard, heading, sign
+from steadhold.webhooks.model import Secret
 
 USUAL = guard.read_rules(())
 
@@ -87,3 +92,16 @@ def test_fields_that_an_endpoint_cannot_have(name):
 @pytest.mark.parametrize("value", ["", " x", "x\r\nwebhook-id: 1", "x\x00", "x\n", "ä", "x" * 4_097])
 def test_values_that_a_field_cannot_have(value):
     assert heading.field_fault("x-own", value) == heading.field_fault("x-own", "\x00")
+
+
+def test_a_current_secret_signs_without_an_old_one_that_cannot_be_opened():
+    old, new = Sealing((bytes(32),)), Sealing((bytes(range(32)),))
+    of, text = heading.of_secret("w", "h"), sign.secret_text(bytes(32))
+    past = Secret(1, old.seal(text.encode(), of), None, datetime(2026, 11, 30, tzinfo=UTC))
+    current = Secret(2, new.seal(text.encode(), of), None, None)
+    endpoint = SimpleNamespace(id="h", spec=SimpleNamespace(headers=None))
+    batch = SimpleNamespace(endpoint=endpoint, secrets=(current, past))
+    assert heading.opened(new, "w", batch) == ([sign.read_secret(text)], {})
+    assert heading.opened(Sealing((*new.keys, *old.keys)), "w", batch) == ([sign.read_secret(text)] * 2, {})
+    with pytest.raises(Unsealable):
+        heading.opened(old, "w", batch)

@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from steadhold.kit.seal import Sealing
+from steadhold.kit.seal import Sealing, Unsealable
 from steadhold.webhooks import sign
-from steadhold.webhooks.model import PING, REPLAY, Batch, Sending
+from steadhold.webhooks.model import PING, REPLAY, Batch, Secret, Sending
 from steadhold.webhooks.sign import Signing
 
 FIELDS_MAX: Final = 20
@@ -55,14 +55,26 @@ def sealed_headers(sealing: Sealing, workspace: str, webhook: str, fields: Mappi
 
 
 def opened(sealing: Sealing, workspace: str, batch: Batch) -> tuple[list[Signing], dict[str, str]]:
-    """The secrets that sign, and the endpoint's own fields. Raises Unsealable."""
+    """The secrets that sign, and the endpoint's own fields. Raises Unsealable.
+
+    One that was rotated out, and cannot be opened any more, keeps the current one from nothing.
+    """
     webhook, sealed = batch.endpoint.id, batch.endpoint.spec.headers
-    of = of_secret(workspace, webhook)
-    secrets = [sign.read_secret(sealing.open(secret.sealed, of).decode()) for secret in batch.secrets]
+    opening = [_opened(sealing, secret, of_secret(workspace, webhook)) for secret in batch.secrets]
+    secrets = [signing for signing in opening if signing is not None]
     if sealed is None:
         return secrets, {}
     own = msgspec.json.decode(sealing.open(sealed, of_headers(workspace, webhook)), type=dict[str, str])
     return secrets, own
+
+
+def _opened(sealing: Sealing, secret: Secret, of: str) -> Signing | None:
+    try:
+        return sign.read_secret(sealing.open(secret.sealed, of).decode())
+    except Unsealable:
+        if secret.until is None:
+            raise
+        return None
 
 
 def headers(sending: Sending, secrets: Sequence[Signing], own: Mapping[str, str]) -> dict[str, str]:
