@@ -136,6 +136,14 @@ async def test_a_repeated_upload_is_answered_from_its_receipt(house):
     assert (await house("GET", "/v1/context:usage")).json["reserved"] == 0
 
 
+async def test_a_part_is_not_taken_for_the_whole(house):
+    """RFC 9110 §14.5: a client that resumes an upload would lose what is not in the part."""
+    await house.create("n", b"0123456789")
+    part = await house("PUT", "/v1/context/n", b"4", if_match='"1"', content_range="bytes 4-4/10")
+    assert (part.status, part.code) == (400, "bad_header")
+    assert (await house("GET", "/v1/context/n")).body == b"0123456789"
+
+
 TRICKS = {
     "traversal": "a/../b",
     "a dot": "a/./b",
@@ -149,6 +157,10 @@ TRICKS = {
     "turned writing": "a\u202egpj.exe",
     "no width": "a\u200bb",
     "a byte order mark": "\ufeffa",
+    "a soft hyphen": "a\u00adb",
+    "a line separator": "a\u2028b",
+    "a filler": "a\u3164b",
+    "a tag": "a\U000e0041",
     "no normal form": "e\u0301",
     "513 bytes": "a" * 513,
     "513 bytes of two": "ü" * 256 + "a",

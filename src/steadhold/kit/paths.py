@@ -18,7 +18,10 @@ BEHIND_ALL: Final = "\U0010ffff" * (PATH_BYTES_MAX // 4 + 1)
 """Behind every Path in the order of bytes: it is longer than one may be, of the last character there is."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*+(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*+)*")
-_DECEPTIVE = re.compile(r"[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_DECEPTIVE = re.compile(
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
+    r"\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
 
 
@@ -33,7 +36,8 @@ def context_path_fault(path: str) -> str | None:
     """Why ``path`` cannot name a file of context, as a sentence; None when it can.
 
     Beyond the rules of every Path, no backslash, for the name may be unpacked on another system, and no character
-    that makes it look like another name: those that turn the direction of writing, and those without a width.
+    that makes it look like another name: those that turn the direction of writing, and those without a width, but for
+    the joiners and selectors (U+200C, U+200D, U+FE00 to U+FE0F) that scripts and emoji are written with.
     """
     if found := _DECEPTIVE.search(path):
         return f"A context path holds no character that is not seen; this one holds U+{ord(found[0]):04X}."

@@ -23,6 +23,8 @@ def inspect(route: Route, headers: Mapping[str, str]) -> int:
         stop("too_large", f"The body has {length} bytes; at most {most} are taken here.", bytes_max=most)
     if headers.get("content-encoding", "identity").lower() not in {"identity", ""}:
         stop("unsupported_coding", "Send the bytes as they are, without Content-Encoding.")
+    if "content-range" in headers:  # RFC 9110 §14.5: a part is not to be taken for the whole
+        stop("bad_header", "A body is all that is to be stored; no part of it is taken, so send no Content-Range.")
     return most
 
 
