@@ -90,6 +90,11 @@ def test_what_is_not_genuine_changes_nothing(running):
     assert (receiver.send(1), receiver.cents) == (200, 100)
 
 
+def test_a_test_event_is_taken_and_counts_nothing(running):
+    receiver = running()
+    assert (receiver.send(1, b'{"event_id": "ping_1", "type": "webhook.ping"}'), receiver.cents) == (200, 0)
+
+
 def test_killed_before_its_commit_it_counts_when_it_comes_again(running):
     receiver = running()
     with closing(sqlite3.connect(receiver.database, isolation_level=None)) as other, ThreadPoolExecutor() as pool:
