@@ -760,7 +760,7 @@ insert into steadhold.inbox_watches as x (workspace, inbox, epoch, seen)
 select :workspace::text, i.inbox, min(i.epoch), case when min(i.epoch) = max(i.epoch) then min(i.seen) else -1 end
 from i group by i.inbox order by i.inbox
 on conflict (workspace, inbox) do update set
-  seen = case when x.epoch = excluded.epoch then greatest(x.seen, excluded.seen) else -1 end
+  seen = case when x.epoch = excluded.epoch then least(x.seen, excluded.seen) else -1 end
 
 -- name: news
 -- rank: read
