@@ -160,6 +160,15 @@ def test_each_looks_as_far_as_it_has_read(desk, box):
     assert told(desk, ahead.id)["sequence"] == 8
 
 
+def test_who_waits_further_on_hides_nobody(desk, box):
+    box.fill(2)
+    behind_all, ahead = waits(desk, box, after=2), waits(desk, box, after=3)
+    assert watched(desk) == {"a": 2}
+    box.add("x")
+    attend(desk)
+    assert (desk.state(behind_all.id), desk.state(ahead.id)) == ("accepted", "waiting")
+
+
 def test_a_cancelled_wait_leaves_nothing(desk, box):
     job = waits(desk, box)
     desk.cancel(job.id, "anna")
