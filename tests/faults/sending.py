@@ -16,7 +16,7 @@ from steadhold.webhooks.dispatch import Dispatcher
 
 DUE = "select workspace, webhook::text from steadhold.due_deliveries() where workspace = $1"
 
-dispatch.ROUNDS_IDLE_MAX = 1  # what has nothing to send is left at once
+dispatch.IDLE_SECONDS = (0.25,)  # what has nothing to send is left at once
 
 
 def alarm(error, facts):

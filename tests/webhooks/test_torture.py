@@ -44,7 +44,7 @@ HOSTILE = {
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     """Lanes that have nothing to send are left soon."""
-    monkeypatch.setattr(dispatch, "ROUNDS_IDLE_MAX", 1)
+    monkeypatch.setattr(dispatch, "IDLE_SECONDS", (0.1,))
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
