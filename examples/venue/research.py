@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from steadhold import Client
 from steadhold.sdk.approvals import Artifact
-from steadhold.worker import Acted, OutcomeUnknown, Permanent, SyncContext, Worker
+from steadhold.worker import Acted, Done, OutcomeUnknown, Permanent, SyncContext, Worker
 
 HOUR: Final = 3_600.0
 VENUE_SECONDS: Final = 10.0
@@ -21,40 +21,54 @@ worker = Worker()
 
 
 @worker.job("research")
-def research(ctx: SyncContext, order: dict[str, Any]) -> dict[str, Any]:
+def research(ctx: SyncContext, order: dict[str, Any]) -> Done:
     """Write, ask, wait, pay. Each step is made once, whatever dies in between, and whatever the venue does."""
     topic, price, act = order["topic"], order["price"], f"pay-{ctx.job.root_job_id}"
     with Client() as client:
         report = ctx.stage("report", lambda: write(client, topic))
-        approval_id = ctx.stage("ask", lambda: ask(client, topic, price, act))
+        approval_id = ctx.stage("ask", lambda: ask(client, report, price, act))
         decided = ctx.wait_for("decision", approval=approval_id)
         if decided["state"] != "approved":
             raise Permanent(f"not_approved:{decided['state']}")
-        ctx.stage("use", lambda: use(client, topic, approval_id, act))
+        ctx.stage("use", lambda: use(client, report, approval_id, act))
     paid = pay(ctx, topic, price)
-    return {"report": report, "paid": paid}
+    with Client() as client:
+        bought = ctx.stage("bought", lambda: keep(client, topic, report, paid))
+    return Done(result_ref=bought)
+
+
+def keep(client: Client, topic: str, report: str, paid: str) -> str:
+    """What came of it is a file, too: the job keeps it as long as it is kept itself."""
+    told = json.dumps({"report": report, "paid": paid}).encode()
+    return client.context.edit(f"receipts/{topic}.json", lambda _: told, create=b"").reference
 
 
 def write(client: Client, topic: str) -> str:
-    """The report, where people can read it."""
-    name = f"reports/{topic}"
-    client.state.update(name, lambda _: {"topic": topic, "findings": f"All about {topic}."}, create=None)
-    return name
+    """The notes and the report, where people can read them. What names this very report goes on from here."""
+    client.context.edit(f"notes/{topic}.md", lambda had: had + f"- read about {topic}\n".encode(), create=b"")
+    path, text = f"reports/{topic}.md", f"# {topic}\n\nAll about {topic}.\n"
+    return client.context.edit(path, lambda _: text.encode(), create=b"").reference
 
 
-def ask(client: Client, topic: str, price: str, act: str) -> str:
-    """Ask about the report as it lies there."""
-    title = f"Pay {price} EUR for the report on {topic}?"
+def ask(client: Client, report: str, price: str, act: str) -> str:
+    """Ask about exactly this report: it stays readable as it is, whatever becomes of the file."""
+    title = f"Pay {price} EUR for {report.partition('@')[0]}?"
     asked = client.approvals.request(
-        as_it_is(client, topic), action="pay", title=title, expires_in_seconds=HOUR, operation_id=f"ask-{act}"
+        artifact(report), action="pay", title=title, expires_in_seconds=HOUR, operation_id=f"ask-{act}"
     )
     return asked.approval_id
 
 
-def use(client: Client, topic: str, approval_id: str, act: str) -> str:
-    """Take the grant for this one payment; another report under the same name is not what was approved."""
-    client.approvals.use(approval_id, as_it_is(client, topic), use_id=act)
+def use(client: Client, report: str, approval_id: str, act: str) -> str:
+    """Take the grant for this one payment; another report in the same file is not what was approved."""
+    client.approvals.use(approval_id, artifact(report), use_id=act)
     return act
+
+
+def artifact(report: str) -> Artifact:
+    """The report as what is decided about: its reference says its revision and its hash."""
+    revision, _, digest = report.rpartition("@")[2].partition("#")
+    return Artifact(report, revision, digest)
 
 
 def pay(ctx: SyncContext, topic: str, price: str) -> str:
@@ -91,9 +105,3 @@ def venue(method: str, path: str, body: dict[str, str] | None = None) -> Any:
     asked = urllib.request.Request(os.environ["VENUE_URL"] + path, data, method=method)  # noqa: S310 - http alone
     with urllib.request.urlopen(asked, timeout=VENUE_SECONDS) as answer:  # noqa: S310
         return json.load(answer)
-
-
-def as_it_is(client: Client, topic: str) -> Artifact:
-    """The report's bytes at this moment."""
-    found = client.state.get(f"reports/{topic}")
-    return Artifact.of(f"state:reports/{topic}", str(found.revision), found.raw)

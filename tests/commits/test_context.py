@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from urllib.parse import quote
 
 import pytest
 
@@ -61,3 +62,24 @@ async def test_what_is_refused_changes_nothing(house, item, require, status, cod
     got = await house.commit(require=require, apply=[put("first", text="x"), item])
     assert (got.status, got.code) == (status, code), got.json
     assert [one["path"] for one in (await house.ask("GET", "/v1/context")).json["items"]] == ["a"]
+
+
+async def test_a_job_relies_on_what_the_commit_itself_outdates(house):
+    """Its result, its stage and its input are found before anything is written."""
+    await house.ask("PUT", "/v1/context/n", b"1", if_none_match="*")
+    named = (await house.ask("GET", "/v1/context?prefix=n")).json["items"][0]["reference"]
+    for revision in range(1, 10):
+        await house.ask("PUT", "/v1/context/n", b"%d" % revision, if_match=f'"{revision}"')
+    job, other = await house.running(), await house.running()
+    done = {"op": "jobs.settle", "job_id": job["job_id"], "fence": job["fence"]}
+    stage = {"op": "jobs.checkpoint", "job_id": other["job_id"], "stage": "s", "fence": other["fence"]}
+    wrong = named.replace("@1", "@99")
+    apply = [put("n", {"if_match": 10}, text="x"), {**stage, "result_ref": named}]
+    got = await house.commit(apply=[*apply, {**done, "outcome": {"state": "completed", "result_ref": wrong}}])
+    assert (got.status, got.code, got.json["index"], got.json["reference"]) == (422, "unknown_reference", 2, wrong)
+    assert (await house.ask("GET", f"/v1/jobs/{job['job_id']}")).json["state"] == "running"
+    submit = {"op": "jobs.submit", "type": "next", "input_ref": named}
+    got = await house.commit(apply=[*apply, {**done, "outcome": {"state": "completed", "result_ref": named}}, submit])
+    assert got.status == 200, got.json
+    assert (await house.ask("GET", "/v1/context/n?revision=1")).status == 410
+    assert (await house.ask("GET", f"/v1/context:resolve?reference={quote(named)}")).body == b"1"

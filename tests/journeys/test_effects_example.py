@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from steadhold import Client
+from steadhold.sdk.errors import RevisionPruned
 from tests.journeys.programs import SOURCES
 
 pytestmark = pytest.mark.journeys
 
-SCOPES = ("jobs:*", "state:*", "effects:*", "approvals:request", "approvals:use", "approvals:read")
+SCOPES = ("jobs:*", "context:*", "effects:*", "approvals:request", "approvals:use", "approvals:read")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "venue"
 
 
@@ -47,6 +48,10 @@ class Desk:
         """The one effect of a job."""
         (mine,) = self.client.jobs.get(job_id).effects
         return self.client.effects.get(mine.effect_id)
+
+    def receipt(self, job_id):
+        """What came of it, by the reference that the job has."""
+        return json.loads(self.client.context.resolve(self.client.jobs.get(job_id).result_ref))
 
     def refs(self, effect_id):
         return self.asks("GET", f"/charges/{effect_id}")["refs"]
@@ -90,7 +95,23 @@ def test_it_is_paid_once(desk, price):
     effect = desk.effect(job_id)
     (ref,) = desk.refs(effect.effect_id)
     assert (effect.execution, effect.venue_ref, effect.open) == ("succeeded", ref, False)
-    assert desk.client.jobs.result(job_id).value == {"report": "reports/tea", "paid": ref}
+    receipt = desk.receipt(job_id)
+    assert receipt["paid"] == ref
+    assert desk.client.context.resolve(receipt["report"]) == b"# tea\n\nAll about tea.\n"
+
+
+def test_another_report_under_the_same_name_is_not_what_was_approved(desk):
+    """What was approved is read as it was, also once the file is another; what came of the job names it."""
+    job_id = desk.ordered("40.00")
+    assert desk.ended(job_id).state == "completed"
+    for n in range(12):
+        desk.client.context.edit("reports/tea.md", lambda had, n=n: b"%d" % n)
+    report = desk.receipt(job_id)["report"]
+    assert desk.client.context.resolve(report) == b"# tea\n\nAll about tea.\n"
+    (approved,) = [found for found in desk.client.approvals.list() if found.state == "approved"]
+    assert approved.artifact.reference == report
+    with pytest.raises(RevisionPruned):
+        desk.client.context.read("reports/tea.md", revision=1)
 
 
 def test_a_venue_that_acts_late_and_calls_back_twice(desk):

@@ -49,6 +49,15 @@ def get(client: Client, path: str, revision: int | None, output: str | None) -> 
 
 
 @context.command()
+@click.argument("reference")
+@INTO
+@asks
+def resolve(client: Client, reference: str, output: str | None) -> None:
+    """Write the bytes that REFERENCE names, also of a revision that is kept only because somebody relies on it."""
+    _write([client.context.resolve(reference)], output)
+
+
+@context.command()
 @click.argument("path")
 @FROM
 @click.option("--if-match", type=int, metavar="N", help="Replace this revision.")
