@@ -19,7 +19,9 @@ async def tour(agent, prepare):
     await _effects(agent)
     await _approvals(agent)
     await _schedules(agent)
-    await agent.client.call_tool("guide_read", {"page": "jobs"})
+    guide = await agent.client.call_tool("guide_read", {"page": "jobs"})
+    assert guide.content[0].text.startswith("# ")
+    assert (await agent.client.list_resources()).resources
 
 
 async def _documents(agent):

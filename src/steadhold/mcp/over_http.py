@@ -140,7 +140,7 @@ async def inside(
     root: str = scope.get("root_path", "")
     own = {
         "type": "http",
-        "asgi": scope["asgi"],
+        "asgi": scope.get("asgi", {"version": "3.0"}),
         "http_version": "1.1",
         "scheme": scope.get("scheme", "http"),
         "server": scope.get("server"),
