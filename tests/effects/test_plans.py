@@ -278,6 +278,11 @@ def test_what_is_no_action(desk, kw):
         desk.plan(intent(**kw), by=WORKER)
 
 
+def test_a_fence_of_no_job_is_no_fence(desk):
+    with pytest.raises(ValueError, match="names none"):
+        desk.plan(intent(), by=WORKER, job_fence=3)
+
+
 @pytest.mark.parametrize("amount", ["0", "-12.50", "12345678901234567890.123456789012345678", "0.10"])
 def test_amounts_are_kept_to_the_character(desk, amount):
     assert desk.get(desk.planned(amount=amount)).amount == amount

@@ -191,6 +191,21 @@ def test_a_doubt_and_an_answer(explore):
     assert seen.waits
 
 
+@pytest.mark.parametrize("money", ["pending", "settled"])
+def test_a_failure_and_money_that_moves(explore, money):
+    """Whichever comes first, somebody looks, and nobody begins it again meanwhile."""
+
+    def check(scene):
+        again = scene.play(begins(scene))
+        row, _, _ = stands(scene)
+        assert (row.execution, row.settlement, row.reasons) == ("failed", money, ("contradiction",))
+        assert again == AlreadyInitiated(scene.facts, "failed")
+
+    settles = lambda scene: effects.settle.call(scene.workspace, scene.facts, money, by=VENUE)  # noqa: E731
+    actors = {"money": settles, "answer": says("failed", no_effect=True)}
+    assert explore(setup=plant(begin), actors=actors, always=check).waits
+
+
 def test_two_plans_of_one_id_are_one_effect(explore):
     def check(scene):
         rows_, moves, _ = stands(scene, scene.facts.id)

@@ -52,10 +52,12 @@ def plan(
     An effect of a job needs the fence of its job until it is initiated; a retry of the job may say the same.
 
     Raises:
-        ValueError: what is planned is malformed (see `model.intent_fault`).
+        ValueError: what is planned is malformed (see `model.intent_fault`), or a fence is of no job.
     """
     if fault := intent_fault(intent):
         raise ValueError(fault)
+    if job_fence is not None and intent.job_id is None:
+        raise ValueError("a job_fence is that of a job, and the intent names none")
     there = yield from maybe(SQL.look, Effect, workspace=workspace, id=intent.id)
     refs = _with_job(fences_held, intent.job_id, job_fence)
     if there is None or there.execution == "planned":

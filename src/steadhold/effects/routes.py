@@ -25,6 +25,8 @@ def plan(ask: Request) -> Ask[PlanOutcome]:
     body = decode.body(ask, wire.PlanBody)
     if fault := money_fault(body.amount, body.currency):
         problem.stop("bad_member", fault, pointer="/amount" if body.amount is None else "/currency")
+    if body.job_fence is not None and body.job_id is None:
+        problem.stop("bad_member", "A fence is that of a job: send job_id, too.", pointer="/job_fence")
     intent = Intent(
         id=body.effect_id,
         kind=body.kind,
