@@ -15,7 +15,7 @@ from typing import Any, Final
 from steadhold.kit import failpoints
 from steadhold.kit.plan import Call
 from steadhold.kit.seal import Sealing, Unsealable
-from steadhold.webhooks import delivering, heading
+from steadhold.webhooks import delivering, heading, health
 from steadhold.webhooks.connecting import Resolve, resolve
 from steadhold.webhooks.guard import Allowed
 from steadhold.webhooks.model import ATTEMPT_SECONDS, LANE_SECONDS, Batch, Result, Sending
@@ -189,7 +189,7 @@ class _Lane:
         batch = await self.of.play(delivering.begin.call(self.workspace, self.webhook, self.fence, room))
         if not isinstance(batch, Batch):
             return None
-        self.width = batch.endpoint.spec.concurrency
+        self.width = health.width(batch.endpoint.health, batch.endpoint.spec.concurrency)
         failpoints.hit("webhooks.begun")
         if batch.sendings:
             await self._send(batch, until)

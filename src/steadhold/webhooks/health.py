@@ -106,12 +106,16 @@ def disables(health: Health, answers: Sequence[Answered], at: datetime) -> Why |
     return "failing"
 
 
+def width(health: Health, concurrency: int) -> int:
+    """How many attempts an endpoint may have at once: as many as it says, or fewer while it is let up again."""
+    return concurrency if health.width is None else min(concurrency, health.width)
+
+
 def room(health: Health, concurrency: int, started: int, at: datetime) -> int:
     """How many attempts may begin now, where `started` have not ended."""
     if health.paused_until is not None and health.paused_until > at:
         return 0
-    width = concurrency if health.width is None else min(concurrency, health.width)
-    return max(0, width - started)
+    return max(0, width(health, concurrency) - started)
 
 
 def affords(rate: float | None, free_at: datetime | None, at: datetime) -> int | None:
