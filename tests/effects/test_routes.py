@@ -113,7 +113,8 @@ async def test_refusals(house):
     [
         ("amount", 12.5), ("amount", "1e3"), ("amount", "012"), ("amount", None), ("currency", "eur"),
         ("currency", None), ("effect_id", "a b"), ("request_digest", "sha256:0"), ("target", ""), ("kind", "a b"),
-        ("expires_in_seconds", 0), ("job_id", "x"), ("job_fence", 0), ("job_fence", 7), ("amounts", "1"), ("repeatable", 1),
+        ("expires_in_seconds", 0), ("job_id", "x"), ("job_fence", 0), ("job_fence", 7), ("amounts", "1"),
+        ("repeatable", 1),
     ],
 )  # fmt: skip
 async def test_what_is_no_action(house, member, value):
