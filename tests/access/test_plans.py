@@ -11,13 +11,13 @@ from tests.access.people import NOBODY, a_name, a_token, find, make, trail
 
 
 def test_a_key_is_made(conn, workspace, boss):
-    made = make(conn, workspace, boss, scopes=("state:read", "jobs:work:a"))
+    made = make(conn, workspace, boss, scopes=("state:read", "state:write:a"))
     assert isinstance(made, Made)
     key = made.key
     assert (key.subject, key.kind, key.scopes, key.state) == (
         "robot",
         "service",
-        ("state:read", "jobs:work:a"),
+        ("state:read", "state:write:a"),
         "active",
     )
     assert (key.env, key.made_by, key.expires_at, key.last_used_at) == ("live", boss.key_id, None, None)

@@ -6,10 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
-from steadhold.access.scopes import Kind, scope_of
+from msgspec import Meta
+
+from steadhold.access.scopes import Kind, scope_fault, scope_of
+from steadhold.kit import limits
 from steadhold.kit.plan import Refusal
+from steadhold.kit.rules import Rule
 
 HOUSE: Final = "~house"
 """Where operators' keys are kept. It is no workspace: no name of one may begin with a tilde."""
@@ -29,6 +33,20 @@ def workspace_fault(name: str) -> str | None:
     if _WORKSPACE.fullmatch(name):
         return None
     return "A workspace's name has 1 to 63 characters of a-z, 0-9 and -, and does not begin with -."
+
+
+def _scope_fault(text: str) -> str | None:
+    """Why no key of any kind can have this scope."""
+    faults = [scope_fault(text, kind) for kind in KINDS]
+    return faults[0] if all(faults) else None
+
+
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=limits.FENCE_NUMBER_MAX)]
+JobTypes: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=limits.JOB_TYPES_ENTITLED_MAX)]
+PerSecond: TypeAlias = Annotated[int, Meta(ge=1, le=limits.RATE_PER_SECOND_MAX)]
+Scopes: TypeAlias = Annotated[Sequence[Annotated[str, Rule(_scope_fault)]], Meta(max_length=limits.KEY_SCOPES_MAX)]
+Lifetime: TypeAlias = Annotated[float, Meta(gt=0, le=limits.KEY_SECONDS_MAX)]
+Grace: TypeAlias = Annotated[float, Meta(ge=0, le=limits.ROTATION_GRACE_SECONDS_MAX)]
 
 
 # --- keys -------------------------------------------------------------------------------------
@@ -160,13 +178,13 @@ class Entitlements:
     Names and bytes count what `state` and `context` hold now, older revisions left out.
     """
 
-    job_types: tuple[str, ...] | None = None
-    jobs_queued_max: int | None = None
-    jobs_running_max: int | None = None
-    requests_per_second_max: int | None = None
-    names_max: int | None = None
-    bytes_max: int | None = None
-    endpoints_max: int | None = None
+    job_types: JobTypes | None = None
+    jobs_queued_max: Count | None = None
+    jobs_running_max: Count | None = None
+    requests_per_second_max: PerSecond | None = None
+    names_max: Count | None = None
+    bytes_max: Count | None = None
+    endpoints_max: Count | None = None
 
     @property
     def columns(self) -> dict[str, Any]:

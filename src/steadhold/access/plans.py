@@ -10,13 +10,17 @@ from steadhold.access.model import (
     UNLIMITED,
     Actor,
     Audited,
+    Count,
     Entitled,
     Entitlements,
     Exceeds,
     Found,
+    Grace,
     Key,
     KeyEnded,
+    Lifetime,
     Made,
+    Scopes,
     Taken,
     Workspace,
     exceeds,
@@ -24,6 +28,7 @@ from steadhold.access.model import (
 from steadhold.access.scopes import Kind
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows
+from steadhold.kit.rules import Id, Limit
 from steadhold.kit.sql import load
 
 SQL = load(__file__)
@@ -40,10 +45,10 @@ def make_key(
     key_id: str,
     hash: bytes,
     *,
-    subject: str,
+    subject: Id,
     kind: Kind,
-    scopes: Sequence[str],
-    expires_in_seconds: float | None,
+    scopes: Scopes,
+    expires_in_seconds: Lifetime | None,
     by: Actor,
 ) -> Plan[Made | Exceeds | KeyEnded | Taken]:
     """Make a key that is no more than the key `by` which makes it; without an expiry it takes its maker's.
@@ -66,7 +71,7 @@ def make_key(
 
 @operation
 def import_key(
-    workspace: str, key_id: str, hash: bytes, *, env: str, subject: str, kind: Kind, scopes: Sequence[str]
+    workspace: str, key_id: str, hash: bytes, *, env: str, subject: Id, kind: Kind, scopes: Scopes
 ) -> Plan[Made | Taken]:
     """Make a key known whose token somebody keeps already, and its workspace too; again, it changes nothing.
 
@@ -86,7 +91,7 @@ def import_key(
 
 @operation
 def rotate_key(
-    workspace: str, key_id: str, hash: bytes, *, grace_seconds: float, by: Actor
+    workspace: str, key_id: str, hash: bytes, *, grace_seconds: Grace, by: Actor
 ) -> Plan[Made | Exceeds | KeyEnded | Missing]:
     """Give a key a new secret, and let the one before it serve for the grace.
 
@@ -128,7 +133,7 @@ def key(workspace: str, key_id: str) -> Plan[Key | Missing]:
 
 
 @operation
-def keys(workspace: str, after: str, limit: int) -> Plan[list[Key]]:
+def keys(workspace: str, after: str, limit: Limit) -> Plan[list[Key]]:
     """List keys, ended ones too, in the order in which they were made, from behind the id `after`."""
     return [Key.read(*row) for row in (yield from rows(SQL.keys, workspace=workspace, after=after, limit=limit))]
 
@@ -153,7 +158,7 @@ def end_keys(workspace: str, limit: int) -> Plan[int]:
 
 @operation
 def create_workspace(
-    workspace: str, key_id: str, hash: bytes, *, subject: str, by: Actor, env: str = "live"
+    workspace: str, key_id: str, hash: bytes, *, subject: Id, by: Actor, env: str = "live"
 ) -> Plan[Made | KeyEnded | Taken]:
     """Create a workspace with its first key: a person's, with every scope, so that it can make all others.
 
@@ -174,7 +179,7 @@ def create_workspace(
 
 
 @operation
-def workspaces(_workspace: str, after: str, limit: int) -> Plan[list[Workspace]]:
+def workspaces(_workspace: str, after: str, limit: Limit) -> Plan[list[Workspace]]:
     """List all workspaces by name, from behind `after`: for operators, whatever workspace is named here."""
     return [Workspace(*row) for row in (yield from rows(SQL.workspaces, after=after, limit=limit))]
 
@@ -204,7 +209,7 @@ def limits(workspace: str) -> Plan[Entitlements]:
 
 @operation
 def put_entitlements(
-    workspace: str, wanted: Entitlements, expected: int | None, *, by: Actor
+    workspace: str, wanted: Entitlements, expected: Count | None, *, by: Actor
 ) -> Plan[Entitled | RevisionConflict | Missing]:
     """Set all entitlements, if they are at revision `expected`; None means that none were ever set."""
     metered = wanted.names_max is not None or wanted.bytes_max is not None
@@ -254,7 +259,7 @@ def audit(workspace: str, by: Actor, kind: str, resource: str) -> Plan[None]:
 @operation
 def trail(
     workspace: str,
-    limit: int,
+    limit: Limit,
     *,
     subject: str | None = None,
     kind: str | None = None,

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from steadhold.access.model import Audited, Entitled, Entitlements, Key, Workspace
+from steadhold.access.model import (
+    Audited,
+    Count,
+    Entitled,
+    Entitlements,
+    Grace,
+    JobTypes,
+    Key,
+    Lifetime,
+    PerSecond,
+    Workspace,
+)
 from steadhold.kit import limits
 from steadhold.web.reply import Instant, instant, maybe_instant
-
-Count: TypeAlias = Annotated[int, Meta(ge=0, le=999_999_999_999_999)]
 
 
 class WorkspaceBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -27,13 +36,13 @@ class KeyBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     subject: str
     kind: Literal["service", "person"]
     scopes: Annotated[tuple[str, ...], Meta(max_length=limits.KEY_SCOPES_MAX)]
-    expires_in_seconds: Annotated[float, Meta(gt=0, le=limits.KEY_SECONDS_MAX)] | None = None
+    expires_in_seconds: Lifetime | None = None
 
 
 class RotateBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """For how long the secret before the new one still serves."""
 
-    grace_seconds: Annotated[float, Meta(ge=0, le=limits.ROTATION_GRACE_SECONDS_MAX)] = 0.0
+    grace_seconds: Grace = 0.0
 
 
 class WhoReply(msgspec.Struct, kw_only=True, frozen=True):
@@ -80,10 +89,10 @@ class WorkspaceItem(msgspec.Struct, kw_only=True, frozen=True):
 class Limits(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """How much a workspace may have. What is absent or null is not limited."""
 
-    job_types: Annotated[tuple[str, ...], Meta(max_length=limits.JOB_TYPES_ENTITLED_MAX)] | None = None
+    job_types: JobTypes | None = None
     jobs_queued_max: Count | None = None
     jobs_running_max: Count | None = None
-    requests_per_second_max: Annotated[int, Meta(ge=1, le=limits.RATE_PER_SECOND_MAX)] | None = None
+    requests_per_second_max: PerSecond | None = None
     names_max: Count | None = None
     bytes_max: Count | None = None
     endpoints_max: Count | None = None

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
+from msgspec import Meta
+
+from steadhold.kit import limits
 from steadhold.webhooks import health
 from steadhold.webhooks.health import Answered, Health
 
@@ -50,19 +53,30 @@ ATTEMPT_SECONDS: Final = 20.0
 """From the beginning of an attempt until nobody may be sending any more; 5 s later it is `unknown`."""
 
 
+Type: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
+Types: TypeAlias = Annotated[tuple[Type, ...], Meta(min_length=1, max_length=limits.WEBHOOK_TYPES_MAX)]
+Waits: TypeAlias = Annotated[
+    tuple[Annotated[float, Meta(ge=0, le=limits.WEBHOOK_WAIT_SECONDS_MAX)], ...],
+    Meta(min_length=1, max_length=limits.WEBHOOK_TRIES_MAX),
+]
+Rate: TypeAlias = Annotated[float, Meta(gt=0, le=limits.RATE_PER_SECOND_MAX)]
+Concurrency: TypeAlias = Annotated[int, Meta(ge=1, le=health.CONCURRENCY_MAX)]
+Grace: TypeAlias = Annotated[float, Meta(ge=0, le=limits.ROTATION_GRACE_SECONDS_MAX)]
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
     """Where deliveries go, and which. `headers` are sealed; `retry_seconds` are the waits before each try."""
 
     url: str
-    types: tuple[str, ...]
+    types: Types
     ordered: bool = False
     blocks: bool = False
-    rate: float | None = None
-    concurrency: int = 4
+    rate: Rate | None = None
+    concurrency: Concurrency = 4
     headers: bytes | None = None
     header_names: tuple[str, ...] = ()
-    retry_seconds: tuple[float, ...] = health.RETRY_SECONDS
+    retry_seconds: Waits = health.RETRY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

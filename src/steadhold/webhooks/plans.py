@@ -13,10 +13,12 @@ from steadhold.access import Actor, StorageExhausted
 from steadhold.events import Happened, WritersOpen
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, maybe, one, rows, single_operation
+from steadhold.kit.rules import Limit, Uuid
 from steadhold.kit.sql import load
 from steadhold.webhooks.model import (
     TAKER,
     Endpoint,
+    Grace,
     Secret,
     Shown,
     Spec,
@@ -35,7 +37,7 @@ Sealed = tuple[bytes, str | None]
 
 @single_operation
 def create(
-    workspace: str, id: str, spec: Spec, secrets: tuple[Sealed, ...], *, by: Actor
+    workspace: str, id: Uuid, spec: Spec, secrets: tuple[Sealed, ...], *, by: Actor
 ) -> Plan[Shown | StorageExhausted]:
     """Make an endpoint, disabled. Outcomes: `Shown`, `StorageExhausted`."""
     most = (yield from access.limits.plan(workspace)).endpoints_max
@@ -106,7 +108,7 @@ def write(
 
 @single_operation
 def change(
-    workspace: str, id: str, expected: int, edit: Callable[[Spec], Spec], *, by: Actor
+    workspace: str, id: Uuid, expected: int, edit: Callable[[Spec], Spec], *, by: Actor
 ) -> Plan[Shown | Missing | RevisionConflict]:
     """Change where an endpoint is and what it takes. Outcomes: `Shown`, `Missing`, `RevisionConflict`."""
     held = yield from hold(workspace, id, expected)
@@ -118,7 +120,7 @@ def change(
 
 
 @single_operation
-def enable(workspace: str, id: str, *, by: Actor) -> Plan[Shown | Missing | WritersOpen]:
+def enable(workspace: str, id: Uuid, *, by: Actor) -> Plan[Shown | Missing | WritersOpen]:
     """Let deliveries begin, of whatever commits after this. Again, it lets a paused endpoint be tried at once."""
     held = yield from hold(workspace, id)  # first: who holds it may be about to write an event, which waits for wanting
     if not isinstance(held, Endpoint):
@@ -133,7 +135,7 @@ def enable(workspace: str, id: str, *, by: Actor) -> Plan[Shown | Missing | Writ
 
 
 @single_operation
-def disable(workspace: str, id: str, *, by: Actor) -> Plan[Shown | Missing]:
+def disable(workspace: str, id: Uuid, *, by: Actor) -> Plan[Shown | Missing]:
     """Begin no more attempts: those that have begun may arrive, what is pending is skipped. Again it does nothing."""
     held = yield from hold(workspace, id)
     if not isinstance(held, Endpoint):
@@ -151,7 +153,7 @@ def off(workspace: str, held: Endpoint, why: str, by: Actor | None) -> Plan[Endp
 
 
 @single_operation
-def delete(workspace: str, id: str, expected: int, *, by: Actor) -> Plan[Endpoint | Missing | RevisionConflict]:
+def delete(workspace: str, id: Uuid, expected: int, *, by: Actor) -> Plan[Endpoint | Missing | RevisionConflict]:
     """Remove an endpoint and its secrets; its deliveries stay readable as long as all are."""
     held = yield from hold(workspace, id, expected)
     if not isinstance(held, Endpoint):
@@ -172,7 +174,7 @@ def unwanted(workspace: str) -> Plan[None]:
 
 @single_operation
 def rotate(
-    workspace: str, id: str, secret: Sealed, grace_seconds: float, *, by: Actor
+    workspace: str, id: Uuid, secret: Sealed, grace_seconds: Grace, *, by: Actor
 ) -> Plan[Shown | Missing | SecretsFull]:
     """Sign with a new secret, and for the grace with the one before it too. The grace is of this call alone."""
     held = yield from hold(workspace, id)
@@ -192,14 +194,14 @@ def rotate(
 
 
 @single_operation
-def get(workspace: str, id: str) -> Plan[Shown | Missing]:
+def get(workspace: str, id: Uuid) -> Plan[Shown | Missing]:
     """Read an endpoint."""
     found = yield from maybe(SQL.look, endpoint, workspace=workspace, id=id)
     return Missing() if found is None else (yield from _shown(workspace, found))
 
 
 @single_operation
-def listed(workspace: str, after: str, limit: int) -> Plan[list[Endpoint]]:
+def listed(workspace: str, after: str, limit: Limit) -> Plan[list[Endpoint]]:
     """List endpoints in the order in which they were made, from behind the id `after`."""
     found = yield from rows(SQL.list, workspace=workspace, after=after, limit=limit)
     return [endpoint(*row) for row in found]

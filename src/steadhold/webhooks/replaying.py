@@ -11,6 +11,7 @@ import msgspec
 from steadhold import events
 from steadhold.kit.outcome import Missing
 from steadhold.kit.plan import Plan, maybe, one, rows, single_operation
+from steadhold.kit.rules import Limit, Moment, Uuid
 from steadhold.webhooks.delivering import blocked as tell_blocked
 from steadhold.webhooks.delivering import keep, move, move_up
 from steadhold.webhooks.model import (
@@ -31,6 +32,7 @@ from steadhold.webhooks.model import (
     Only,
     Placed,
     Replay,
+    Type,
     endpoint,
 )
 from steadhold.webhooks.naming import delivery_id, gone_by_now
@@ -53,7 +55,7 @@ def _left(first: datetime | None, reach: datetime) -> datetime:
 
 @single_operation
 def delivery(
-    workspace: str, id: str, *, kept_seconds: float = KEPT_SECONDS
+    workspace: str, id: Uuid, *, kept_seconds: float = KEPT_SECONDS
 ) -> Plan[Delivered | Missing | Pruned]:  # fmt: skip
     """Read a delivery with its attempts."""
     found = yield from maybe(SQL.delivery, Delivery, workspace=workspace, id=id)
@@ -65,7 +67,7 @@ def delivery(
 
 @single_operation
 def deliveries(
-    workspace: str, webhook: str, state: int | None, before: tuple[datetime, str], limit: int
+    workspace: str, webhook: Uuid, state: int | None, before: tuple[datetime, str], limit: Limit
 ) -> Plan[list[Delivery] | Missing]:
     """List an endpoint's deliveries, in a state or all, the newest first, from before a moment and an id."""
     if not (yield from rows(SQL.look, workspace=workspace, id=webhook)):
@@ -76,7 +78,7 @@ def deliveries(
 
 
 @single_operation
-def ping(workspace: str, webhook: str, id: str, body: bytes, type: str) -> Plan[Placed | Missing]:
+def ping(workspace: str, webhook: Uuid, id: Uuid, body: bytes, type: Type) -> Plan[Placed | Missing]:
     """Send a test event to an endpoint, also while it is disabled: once, without retries."""
     held = yield from hold(workspace, webhook)
     if not isinstance(held, Endpoint):
@@ -100,7 +102,7 @@ def _again(
 
 @single_operation
 def replay(
-    workspace: str, id: str, new_id: str, *, kept_seconds: float = KEPT_SECONDS
+    workspace: str, id: Uuid, new_id: Uuid, *, kept_seconds: float = KEPT_SECONDS
 ) -> Plan[Placed | Missing | Disabled | Pruned]:
     """Deliver an event again, by a delivery of its own. A test stays one.
 
@@ -126,7 +128,7 @@ def replay(
 
 @single_operation
 def cancel(
-    workspace: str, id: str, *, kept_seconds: float = KEPT_SECONDS
+    workspace: str, id: Uuid, *, kept_seconds: float = KEPT_SECONDS
 ) -> Plan[Cancelled | Missing | Ended | Pruned]:
     """Attempt a delivery no more. `unknown` where an attempt began whose end nobody knows: it may have arrived."""
     seen = yield from maybe(SQL.delivery, Delivery, workspace=workspace, id=id)
@@ -151,7 +153,7 @@ def cancel(
 
 @single_operation
 def replay_many(
-    workspace: str, webhook: str, id: str, since: datetime, only: Only, *, until: datetime | None = None,
+    workspace: str, webhook: Uuid, id: Uuid, since: Moment, only: Only, *, until: Moment | None = None,
     kept_seconds: float = KEPT_SECONDS,
 ) -> Plan[Replay | Missing | Disabled | Pruned]:  # fmt: skip
     """Deliver again what has come between two moments, or to now: what failed, what never was tried, or all.
@@ -176,7 +178,7 @@ def _pair(first: datetime | None, reach: datetime) -> tuple[datetime | None, dat
 
 
 @single_operation
-def look_replay(workspace: str, id: str, *, kept_seconds: float = KEPT_SECONDS) -> Plan[Replay | Missing | Pruned]:
+def look_replay(workspace: str, id: Uuid, *, kept_seconds: float = KEPT_SECONDS) -> Plan[Replay | Missing | Pruned]:
     """Read how far a replay is."""
     found = yield from maybe(SQL.look_replay, Replay, workspace=workspace, id=id)
     return (yield from _absent(workspace, id, kept_seconds)) if found is None else found
@@ -184,7 +186,7 @@ def look_replay(workspace: str, id: str, *, kept_seconds: float = KEPT_SECONDS) 
 
 @single_operation
 def cancel_replay(
-    workspace: str, id: str, *, kept_seconds: float = KEPT_SECONDS
+    workspace: str, id: Uuid, *, kept_seconds: float = KEPT_SECONDS
 ) -> Plan[Replay | Missing | ReplayEnded | Pruned]:
     """Carry a replay on no further. What it has placed by now is delivered all the same."""
     done = yield from rows(SQL.cancel_replay, workspace=workspace, id=id)

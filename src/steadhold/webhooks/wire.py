@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
-from steadhold.kit import limits
 from steadhold.kit.page import Key
 from steadhold.web.reply import Instant, instant, maybe_instant
-from steadhold.webhooks import health
-from steadhold.webhooks.model import KINDS, Attempt, Delivered, Delivery, Endpoint, Replay, Secret, Shown
+from steadhold.webhooks.model import (
+    KINDS,
+    Attempt,
+    Concurrency,
+    Delivered,
+    Delivery,
+    Endpoint,
+    Grace,
+    Rate,
+    Replay,
+    Secret,
+    Shown,
+    Type,
+    Types,
+    Waits,
+)
 
-Types: TypeAlias = Annotated[
-    tuple[Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)], ...],
-    Meta(min_length=1, max_length=limits.WEBHOOK_TYPES_MAX),
-]
-Waits: TypeAlias = Annotated[
-    tuple[Annotated[float, Meta(ge=0, le=limits.WEBHOOK_WAIT_SECONDS_MAX)], ...],
-    Meta(min_length=1, max_length=limits.WEBHOOK_TRIES_MAX),
-]
-Rate: TypeAlias = Annotated[float, Meta(gt=0, le=limits.RATE_PER_SECOND_MAX)]
-Concurrency: TypeAlias = Annotated[int, Meta(ge=1, le=health.CONCURRENCY_MAX)]
 Ordered: TypeAlias = Literal["aggregate"] | bool
 OnExhausted: TypeAlias = Literal["skip", "block"]
 
@@ -59,14 +62,14 @@ class ChangeBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_field
 class EndpointRotateBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """For how long the secret before the new one signs too. `asymmetric`: the key of `v1a` is meant."""
 
-    grace_seconds: Annotated[float, Meta(ge=0, le=limits.ROTATION_GRACE_SECONDS_MAX)] = 86_400.0
+    grace_seconds: Grace = 86_400.0
     asymmetric: bool = False
 
 
 class PingBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """The type that the test event has."""
 
-    type: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)] = "webhook.ping"
+    type: Type = "webhook.ping"
 
 
 class WebhookReplayBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
