@@ -7,9 +7,10 @@ from steadhold.context.model import (
     Missing,
     Pruned,
     RevisionConflict,
+    StorageExhausted,
     Unresolved,
 )
-from tests.context.desk import put, refer
+from tests.context.desk import limit, put, refer
 
 
 def test_a_reference_is_exactly_these_bytes(conn, workspace):
@@ -83,3 +84,12 @@ def test_a_reference_can_be_written_elsewhere(conn, workspace):
         refer("z", 1, b"body")
     )
     assert context.put_reference(conn, workspace, "b", refer("a", 1, b"body"), None) == RevisionConflict(1)
+
+
+def test_a_copy_for_which_there_is_no_room_leaves_nothing(conn, workspace):
+    put(conn, workspace, "a", b"body")
+    limit(conn, workspace, bytes_max=4)
+    full = context.put_reference(conn, workspace, "b", refer("a", 1, b"body"), None)
+    assert full == StorageExhausted("bytes", 4, 4)
+    assert context.get(conn, workspace, "b") == Missing(None)
+    assert conn.execute("select path from steadhold.context_files").fetchall() == [("a",)]

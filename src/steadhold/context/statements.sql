@@ -46,19 +46,19 @@ select i.n from i join held using (upload)
 -- rank: names by path
 -- Lock paths at what they hold, `alone` or shared with others who only rely on it. First those that are there, then
 -- those that are not and that somebody is about to `make`: such a one gets a row of its own, which is written or
--- `let_go` before the commit.
+-- `let_go` before the commit, also by whoever holds it again meanwhile.
 with i as materialized (
   select i.path, bool_or(i.alone) as alone, bool_or(i.make) as make, array_agg(i.n) as ns
   from unnest(:path::text[], :alone::bool[], :make::bool[]) with ordinality as i(path, alone, make, n) group by i.path
 ), held as materialized (
-  select i.path, f.revision, f.present, f.bytes
+  select i.path, f.revision, f.present, f.bytes, f.changed_at = '-infinity' as made
   from (select i.path, i.alone from i order by i.path offset 0) i cross join lateral (
     select a.* from (
-      select f.revision, f.present, f.bytes from steadhold.context_files f
+      select f.revision, f.present, f.bytes, f.changed_at from steadhold.context_files f
       where f.workspace = :workspace::text and f.path = i.path and i.alone for no key update) a
     union all
     select b.* from (
-      select f.revision, f.present, f.bytes from steadhold.context_files f
+      select f.revision, f.present, f.bytes, f.changed_at from steadhold.context_files f
       where f.workspace = :workspace::text and f.path = i.path and not i.alone for share) b
   ) f
 ), made as (
@@ -76,7 +76,8 @@ with i as materialized (
 ), private as materialized (
   select p.path from steadhold.private_names(:workspace::text, 'context', :path::text[]) as p(path)
 )
-select n.n, held.revision, held.present, held.bytes, made.revision, e.names_max is not null or e.bytes_max is not null,
+select n.n, case when not held.made then held.revision end, held.present, held.bytes,
+  case when held.made then held.revision else made.revision end, e.names_max is not null or e.bytes_max is not null,
   i.path in (select private.path from private), greatest(coalesce(held.revision, made.revision), s.base) + 1
 from i cross join lateral unnest(i.ns) as n(n) cross join ({settings}) s
 left join held on held.path = i.path
