@@ -7,6 +7,7 @@ import json
 import pytest
 
 from steadhold import inboxes
+from steadhold.kit.limits import SCHEDULE_EVENT_BYTES_MAX
 from steadhold.play.caller import play
 from steadhold.schedules import Event, Spec, TargetMissing
 from steadhold.schedules.spec import Unfit
@@ -189,3 +190,55 @@ def test_what_somebody_does_with_a_schedule_is_told(sent):
     ).fetchall()
     words = ("created", "paused", "resumed", "changed", "deleted", "created")
     assert found == [(f"schedule.{word}", str(n)) for n, word in enumerate(words, 1)]
+
+
+TEN_DAYS = 240
+MOST = b'"%b"' % (b"x" * (SCHEDULE_EVENT_BYTES_MAX - 2))
+
+
+@pytest.mark.parametrize(
+    ("missed", "window", "events"),
+    [("all", 86_400, 24), ("all", 20 * 86_400, 100), ("latest", 20 * 86_400, 1), ("skip", 60, 1)],
+)
+def test_ten_days_of_outage(sent, missed, window, events):
+    """What is sent is bounded, comes in order, and each instant is in one row of the history."""
+    most = Spec(
+        event=Event("a", "report.due", MOST),
+        every_seconds=3_600,
+        overlap="enqueue",
+        missed=missed,
+        window_seconds=window,
+    )
+    sent.put("s", most, sent.read().revision)
+    first = sent.read().next_at
+    sent.to(first + TEN_DAYS * HOUR)
+    while sent.tick(10):
+        pass
+    assert sum(run.count for run in sent.runs("s", None, 1_000).items) == TEN_DAYS + 1
+    arrived(sent)
+    came = inboxes.read(sent.conn, sent.workspace, "a", bytes_max=1 << 30).events
+    told = [json.loads(event.body)["scheduled_at"] for event in came]
+    assert (len(told), told) == (events, sorted(set(told)))
+    assert sent.tick(10) == 0
+
+
+def test_an_inbox_that_is_made_again_gets_what_comes_then(sent):
+    """What was recorded while it was gone has failed, and stays so; each instant has one outcome."""
+    sent.pass_()
+    inboxes.delete(sent.conn, sent.workspace, "a", 1)
+    sent.pass_()
+    inboxes.put(sent.conn, sent.workspace, "a", inboxes.Retention(), None)
+    due = sent.pass_()
+    assert [outcome for outcome, _ in sent.told()] == ["started", "failed:inbox_missing", "started"]
+    told = [json.loads(event.body)["scheduled_at"] for event in arrived(sent)]
+    assert told[-1].startswith(due.strftime("%Y-%m-%dT%H"))
+
+
+def test_a_backfill_of_what_failed_sends_nothing_twice(sent):
+    due = [sent.pass_() for _ in range(3)]
+    made = sent.backfill("s", due[0] - HOUR, due[-1] + HOUR, "again")
+    assert (len(made.runs), len(made.existing)) == (1, 3)
+    assert len(arrived(sent)) == 4
+    again = sent.backfill("s", due[0] - HOUR, due[-1] + HOUR, "once-more")
+    assert (again.runs, len(again.existing)) == ((), 4)
+    assert len(arrived(sent)) == 4
