@@ -83,3 +83,34 @@ def test_two_servers_and_a_killed_one(house, place, key):
     runs, jobs = recorded(house, place)
     assert runs == [(f"s{n}", 4, 4, 4) for n in sorted(range(COUNT), key=lambda n: f"s{n}")]
     assert jobs == COUNT * 4
+
+
+@pytest.mark.journeys
+@pytest.mark.parametrize(
+    "moment", ["schedules.inboxes", "events.publish", "events.matched", "inboxes.append", "after_commit"]
+)
+def test_a_server_that_is_killed_while_it_sends(house, place, key, moment):
+    """Each instant is one event in the inbox, however far the killed one came: recording, sending or appending."""
+    with server(house.dsn, background=False) as quiet, quiet.client(key) as client:
+        client.put("/v1/inboxes/a", json={}, headers={"if-none-match": "*"}).raise_for_status()
+        for n in range(COUNT):
+            target = {"inbox": {"inbox": "a", "type": "due", "data": n}}
+            body = {"every_seconds": EVERY, "overlap": "enqueue", "target": target}
+            headers = {"if-none-match": "*", **JSON}
+            found = client.put(f"/v1/schedules/s{n}", json=body, headers=headers).raise_for_status().json()
+        come(house, datetime.fromisoformat(found["next_at"]))
+        dying = Server(house.dsn, failpoints=f"{moment}=kill")
+        try:
+            dying.died()
+        finally:
+            dying.close()
+        with server(house.dsn):
+            all_recorded(house, place)
+            page = client.get("/v1/inboxes/a").json()
+            while page["last_sequence"] < COUNT:
+                where = f"epoch={page['epoch']}&after={page['last_sequence']}&wait_seconds=5"
+                page = client.get(f"/v1/inboxes/a/events?{where}").json()
+        came = client.get("/v1/inboxes/a/events?limit=1000").json()["events"]
+    assert sorted(event["data"]["data"] for event in came) == list(range(COUNT))
+    runs, _ = recorded(house, place)
+    assert [count for _, count, *_ in runs] == [1] * COUNT
