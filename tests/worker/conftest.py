@@ -72,8 +72,9 @@ def on_postgres(player, dsn, workspace):
     return Yard(player, workspace, {"dsn": dsn, "workspace": workspace})
 
 
-@pytest.fixture
-async def over_http(player, dsn, workspace):
+@asynccontextmanager
+async def served(player, dsn, workspace):
+    """Workers of a server that finds its database at `dsn`."""
     settings = Settings(database_url=dsn, pool_size=6, port=0, background=False)
     app = App(settings)
     listener = listen(settings)
@@ -83,6 +84,12 @@ async def over_http(player, dsn, workspace):
             yield Yard(player, workspace, {"url": url_of(settings, listener), "api_key": key})
     finally:
         listener.close()
+
+
+@pytest.fixture
+async def over_http(player, dsn, workspace):
+    async with served(player, dsn, workspace) as yard:
+        yield yard
 
 
 @pytest.fixture(params=["on_postgres", "over_http"])

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold.server.app import App
-from steadhold.server.run import listen, serving, url_of
-from steadhold.server.settings import Settings
 from steadhold.worker import Acted, NoEffect, Snooze
 from tests.faults.proxy import Fault
-from tests.server.conftest import key_of
-from tests.worker.conftest import Yard
+from tests.worker.conftest import served
 from tests.worker.test_cut import cut_off, proxy  # noqa: F401 - fixtures
 from tests.worker.test_effects import CHARGE, effect_of, steps, until
 
@@ -18,15 +14,8 @@ from tests.worker.test_effects import CHARGE, effect_of, steps, until
 @pytest.fixture
 async def cut_from_its_server(player, proxy, workspace):  # noqa: F811
     """Workers whose server is asked without fault, while its words to the database pass the proxy."""
-    settings = Settings(database_url=proxy.dsn, pool_size=6, port=0, background=False)
-    app = App(settings)
-    listener = listen(settings)
-    try:
-        async with serving(app, listener):
-            key = await key_of(app, workspace)
-            yield Yard(player, workspace, {"url": url_of(settings, listener), "api_key": key})
-    finally:
-        listener.close()
+    async with served(player, proxy.dsn, workspace) as yard:
+        yield yard
 
 
 @pytest.fixture(params=["cut_off", "cut_from_its_server"])
