@@ -21,6 +21,9 @@ BEFORE = (
     "plan.keep=kill", "operations.seal=kill", "before_commit=kill:1",
     "inboxes.hold_consumer=kill", "inboxes.consumer=kill", "inboxes.acknowledge=kill", "inboxes.hold=kill",
     "inboxes.append=kill", "events.aggregate=kill", "events.create=kill",
+    "context.rely=kill", "context.hold=kill", "context.write=kill", "context.pin=kill",
+    "blobs.store=kill", "blobs.pin=kill", "commits.used=kill", "effects.plan=kill", "effects.look=kill",
+    "effects.lines_of_jobs=kill", "effects.write_down=kill", "events.move=kill",
 )  # fmt: skip
 AFTER = ("after_commit=kill:1", "reply_half_sent=kill")
 JSON = {"content-type": "application/json"}
@@ -64,7 +67,7 @@ class Many:
             "apply": [
                 {"op": "state.put", "name": "new", "value": 1.5, "if_none_match": "*"},
                 {"op": "state.delete", "name": "old", "if_match": 1},
-                {"op": "jobs.submit", "type": "next"},
+                {"op": "jobs.submit", "type": "next", "input_ref": self.written(client)},
                 {
                     "op": "jobs.checkpoint",
                     "job_id": other["job_id"],
@@ -82,8 +85,24 @@ class Many:
                     "events": [{"type": "paid", "data": 1}],
                     "if_none_match": "*",
                 },
+                {"op": "context.put", "path": "new", "text": "x", "if_none_match": "*"},
+                {
+                    "op": "effects.plan",
+                    "effect_id": "charge-7",
+                    "kind": "charge",
+                    "target": "venue",
+                    "request_digest": f"sha256:{'0' * 64}",
+                    "repeatable": False,
+                    "job_id": other["job_id"],
+                    "job_fence": other["fence"],
+                },
             ],
         }
+
+    def written(self, client):
+        """A file to refer to."""
+        made = client.put("/v1/context/given", content=b"1", headers={"if-none-match": "*"})
+        return made.raise_for_status().json()["reference"]
 
     def consumed(self, client):
         """A consumer that has an event to acknowledge, and an inbox that gets one."""
@@ -113,6 +132,8 @@ class Many:
             client.get("/v1/inboxes/in/consumers/c").json()["position"] == 1,
             client.get("/v1/inboxes/out").json()["last_sequence"] == 1,
             client.get("/v1/aggregates/order").status_code == 200,
+            client.get("/v1/context/new").status_code == 200,
+            client.get("/v1/effects/charge-7").status_code == 200,
         }
         assert len(found) == 1, "half of a commit is there"
         assert client.get("/v1/state/halt").json().get("last_revision") is None
