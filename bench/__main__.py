@@ -14,6 +14,7 @@ from typing import Any
 
 from bench import (
     commits,
+    context,
     effects,
     inboxes,
     jobs,
@@ -42,6 +43,7 @@ PARTS: dict[str, Callable[[Run, Embedded, Path], Any]] = {
     "schedules": schedules.take,
     "commits": commits.take,
     "effects": effects.take,
+    "context": context.take,
     "rest": lambda run, postgres, _at: rest.take(run, postgres),
     "snapshot": snapshot.take,
 }

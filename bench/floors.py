@@ -147,6 +147,17 @@ def _effects(raw: Raw) -> list[Floor]:
     return [Floor("effects from plan to outcome per second, 64 clients", 1_000, whole)]
 
 
+def _context(raw: Raw) -> list[Floor]:
+    def times(figure: str) -> float | None:
+        bare = median_of(raw, "context", "bare_1m", figure)
+        return ratio(median_of(raw, "context", "steadhold_1m", figure), bare)
+
+    return [
+        Floor("files of 1 MiB written over HTTP, times a bare bytea", 0.5, times("writes_per_second")),
+        Floor("the same read", 0.7, times("reads_per_second")),
+    ]
+
+
 def _snapshot(raw: Raw) -> list[Floor]:
     told = {"state": "state", "state_receipts": "state with operation ids", "steadhold": "jobs, worker on PostgreSQL"}
     return [
@@ -173,6 +184,7 @@ OF_PART: Final[Mapping[str, Callable[[Raw], list[Floor]]]] = {
     "webhooks": _webhooks,
     "schedules": _schedules,
     "effects": _effects,
+    "context": _context,
     "snapshot": _snapshot,
     "rest": _rest,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.figures import ratio
@@ -48,6 +48,7 @@ SNAPSHOT_SYSTEMS = {
     "steadhold_http": "jobs, worker over HTTP",
 }
 JOB_SYSTEMS = ("steadhold", "steadhold_http", *JOB_PEERS)
+CONTEXT_SIZES = {"1k": "1 KiB, 16 clients", "1m": "1 MiB, 4 clients", "16m": "16 MiB, 2 clients"}
 
 
 def number(value: float | None) -> str:
@@ -80,6 +81,7 @@ def page(raw: Raw, abouts: Mapping[str, Mapping[str, Any]]) -> str:
         "## Schedules\n\n" + _schedules(raw),
         "## Four operations in one commit, and in four requests\n\n" + _commits(raw),
         "## Effects from plan to outcome, in three requests\n\n" + _effects(raw),
+        "## Files of bytes, beside a bare bytea by asyncpg\n\n" + _context(raw),
         "## While a snapshot is held for 60 s\n\n" + _snapshot(raw),
         "## Where and when\n\n" + _where(raw, abouts),
     ]
@@ -181,6 +183,17 @@ def _absent(raw: Raw, part: str) -> list[str]:
     }
     lines = [f"- {name}: not measured ({why})" for name, why in found.items() if why]
     return ["\n".join(lines)] if lines else []
+
+
+def _context(raw: Raw) -> str:
+    def row(size: str, system: str) -> Iterator[str]:
+        for what in ("writes", "reads"):
+            rate, bare = (median_of(raw, "context", f"{s}_{size}", f"{what}_per_second") for s in (system, "bare"))
+            slow = _cells(raw, "context", f"{system}_{size}", (f"{what}_p50_ms", f"{what}_p99_ms"))
+            yield from (number(rate), number(ratio(rate, bare)), *slow)
+
+    rows = [(told, s, *row(size, s)) for size, told in CONTEXT_SIZES.items() for s in ("bare", "steadhold")]
+    return grid(("size", "system", *"writes/s|× bare|p50 ms|p99 ms|reads/s|× bare|p50 ms|p99 ms".split("|")), rows)
 
 
 def _inboxes(raw: Raw) -> str:

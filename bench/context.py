@@ -1,0 +1,136 @@
+"""(g) Files of bytes: written and read over HTTP, beside a bare `bytea` of the same size by asyncpg, in turn.
+
+Both keep what they answered; a file beside its bytes has a revision, a digest, a condition and its part of a quota.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+
+from bench import driver, stand
+from bench.figures import percentile
+from bench.run import Run
+from steadhold.db.embedded import Embedded
+
+SIZES: Final = {"1k": 1024, "1m": 1024 * 1024, "16m": 16 * 1024 * 1024}
+CLIENTS: Final = {"1k": 16, "1m": 4, "16m": 2}
+SECONDS: Final = 4.0
+
+Act = Callable[[str], Awaitable[None]]
+"""Writes or reads one thing of this name."""
+
+
+async def take(run: Run, postgres: Embedded, at: Path) -> None:
+    """By size: bare rows and files, written and then read again, round by round."""
+    del at
+    dsn = await driver.new_database(postgres.dsn, "context")
+    with ExitStack() as stack:
+        served = stack.enter_context(stand.server(dsn))
+        key = stand.workspace(served, f"context-{uuid.uuid4().hex[:8]}")
+        conn = await asyncpg.connect(dsn)
+        await conn.execute("create table bare (name text primary key, bytes bytea not null)")
+        await conn.execute("alter table bare alter column bytes set storage external")
+        await conn.close()
+        names = [f"{system}_{size}" for size in SIZES for system in ("bare", "steadhold")]
+        for name, round_ in run.wanted(names):
+            system, _, size = name.partition("_")
+            body, clients, seconds = os.urandom(SIZES[size]), CLIENTS[size], run.seconds(SECONDS)
+            if system == "bare":
+                figures = await _measured(lambda body=body: bare(dsn, body), clients, seconds, len(body))
+            else:
+                figures = await _measured(lambda body=body: files(served.port, key, body), clients, seconds, len(body))
+            run.keep(name, round_, figures)
+
+
+async def _measured(opened: Callable[[], Any], clients: int, seconds: float, size: int) -> dict[str, Any]:
+    """So many clients write one after another, then read what they wrote for as long."""
+    made: list[list[str]] = [[] for _ in range(clients)]
+    wrote, read = list[float](), list[float]()
+
+    async def one(names: list[str]) -> None:
+        async with opened() as (write, look):
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until or not names:
+                names.append(uuid.uuid4().hex)
+                await _timed(write, names[-1], wrote)
+            await barrier.wait()
+            until = time.perf_counter() + seconds
+            for n in range(10**9):
+                if n and time.perf_counter() >= until:
+                    break
+                await _timed(look, names[n % len(names)], read)
+
+    barrier = asyncio.Barrier(clients)
+    await asyncio.gather(*(one(names) for names in made))
+    return {**_rates("writes", wrote, clients, size), **_rates("reads", read, clients, size)}
+
+
+async def _timed(act: Act, name: str, took: list[float]) -> None:
+    began = time.perf_counter()
+    await act(name)
+    took.append(time.perf_counter() - began)
+
+
+def _rates(what: str, took: list[float], clients: int, size: int) -> dict[str, Any]:
+    rate = len(took) * clients / sum(took)
+    return {
+        what: len(took),
+        f"{what}_per_second": rate,
+        f"{what}_mib_per_second": rate * size / 2**20,
+        f"{what}_p50_ms": (percentile(took, 0.5) or 0) * 1e3,
+        f"{what}_p99_ms": (percentile(took, 0.99) or 0) * 1e3,
+    }
+
+
+@asynccontextmanager
+async def bare(dsn: str, body: bytes) -> AsyncIterator[tuple[Act, Act]]:
+    """Rows of a plain table, each in a transaction of its own."""
+    conn = await asyncpg.connect(dsn)
+
+    async def write(name: str) -> None:
+        await conn.execute("insert into bare (name, bytes) values ($1, $2)", name, body)
+
+    async def read(name: str) -> None:
+        assert await conn.fetchval("select bytes from bare where name = $1", name) == body
+
+    try:
+        yield write, read
+    finally:
+        await conn.close()
+
+
+@asynccontextmanager
+async def files(port: int, key: str, body: bytes) -> AsyncIterator[tuple[Act, Act]]:
+    """Files over one connection of HTTP/1.1."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
+
+    async def ask(method: str, name: str, fields: str, sent: bytes = b"") -> tuple[int, bytes]:
+        head = f"{method} /v1/context/{name} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n{fields}\r\n"
+        writer.write(head.encode())
+        writer.write(sent)
+        await writer.drain()
+        lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
+        length = next(int(line[15:]) for line in lines if line.startswith("content-length:"))
+        return int(lines[0].split()[1]), await reader.readexactly(length)
+
+    async def write(name: str) -> None:
+        fields = f"If-None-Match: *\r\nContent-Type: application/octet-stream\r\nContent-Length: {len(body)}\r\n"
+        status, answer = await ask("PUT", name, fields, body)
+        assert status == 201, answer
+
+    async def read(name: str) -> None:
+        assert await ask("GET", name, "") == (200, body)
+
+    try:
+        yield write, read
+    finally:
+        writer.close()
