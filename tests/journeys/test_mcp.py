@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import subprocess
+from contextlib import closing
 
 import pytest
 
@@ -96,21 +97,33 @@ async def test_a_stored_text_that_gives_orders_comes_back_marked_as_data(owner, 
             assert "SYSTEM" not in json.dumps(came.facts)
 
 
+SHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+
+
 class Spoken:
     """`steadhold mcp` as a client sees it: a message a line."""
 
-    def __init__(self, url, key, python):  # noqa: F811
+    def __init__(self, url, key, python, *words):  # noqa: F811
         environ = {**os.environ, "STEADHOLD_URL": url, "STEADHOLD_API_KEY": key}
         self.process = subprocess.Popen(
-            [python, "-m", "steadhold", "mcp"],
+            [python, "-m", "steadhold", "mcp", *words],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, text=True,
         )  # fmt: skip
 
-    def ask(self, method, **params):
+    def say(self, method, **params):
         said = {"jsonrpc": "2.0", "id": new_id(), "method": method, "params": params}
         self.process.stdin.write(json.dumps(said) + "\n")
         self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())["result"]
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, method, **params):
+        return self.say(method, **params)["result"]
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            stream.close()
 
     def call(self, name, **arguments):
         return self.ask("tools/call", name=name, arguments=arguments)["structuredContent"]["answer"]
@@ -119,14 +132,9 @@ class Spoken:
 @pytest.fixture
 def spoken(owner, me):
     made = agents_key(owner)
-    one = Spoken(owner.url, made.key, me.python)
-    shake = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    assert one.ask("initialize", **shake)["serverInfo"]["name"] == "steadhold"
-    yield one, made.key_id
-    one.process.kill()
-    one.process.wait()
-    for stream in (one.process.stdin, one.process.stdout, one.process.stderr):
-        stream.close()
+    with closing(Spoken(owner.url, made.key, me.python)) as one:
+        assert one.ask("initialize", **SHAKE)["serverInfo"]["name"] == "steadhold"
+        yield one, made.key_id
 
 
 def test_a_revoked_key_ends_the_session(owner, spoken):
@@ -137,6 +145,13 @@ def test_a_revoked_key_ends_the_session(owner, spoken):
     assert (answer["ok"], answer["code"], answer["next"]) == (False, "no_valid_key", "stop")
     assert one.process.wait(60) == 7
     assert "key is not valid" in one.process.stderr.read()
+
+
+def test_without_a_server_a_tool_says_so(me):
+    one = Spoken("http://127.0.0.1:1", "sh_test_none", me.python, "--timeout", "0.1")
+    with closing(one):
+        one.ask("initialize", **SHAKE)
+        assert "does not answer" in one.say("tools/list")["error"]["message"]
 
 
 def test_a_client_that_leaves_ends_the_session(spoken):

@@ -67,11 +67,11 @@ class Agent:
 
 
 @asynccontextmanager
-async def over_http(url, key):
+async def over_http(url, key, mode="auto"):
     headers = {"authorization": f"Bearer {key}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
-        Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
     ):
         yield Agent(client)
 

@@ -62,6 +62,16 @@ def test_a_page_of_another_site_is_refused(site, key, origin, status):
     assert post(site, key.key, origin=origin.format(url=site.url)).status_code == status
 
 
+@pytest.mark.parametrize("mode, version", [
+    ("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28"), ("auto", "2026-07-28"),
+])  # fmt: skip
+async def test_protocols_with_and_without_a_handshake_are_spoken(site, key, mode, version):
+    async with over_http(site.url, key.key, mode) as agent:
+        assert agent.client.protocol_version == version
+        assert (await agent.do("whoami")).data["workspace"] == key.workspace
+        await agent.refused("state_get", "not_found", name="none")
+
+
 def test_a_message_that_is_too_large_is_refused(site, key):
     answer = post(site, key.key, call("state_get", {"name": "x" * limits.BODY_BYTES_MAX}))
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")

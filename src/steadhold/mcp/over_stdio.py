@@ -8,7 +8,9 @@ import threading
 from typing import Any, Final, Self, cast
 
 import anyio
+from mcp import types
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 
 from steadhold.mcp.asking import Answered, Asked, Send
 from steadhold.mcp.speaker import Context, Speaker
@@ -33,7 +35,10 @@ async def serve(send: Send) -> bool:
 
 
 async def _document(send: Send) -> bytes:
-    return (await send(Asked("GET", DOCUMENT))).body
+    answer = await send(Asked("GET", DOCUMENT))
+    if answer.status != 200:
+        raise MCPError(types.INTERNAL_ERROR, "The server of steadhold does not answer; try again, or ask who runs it.")
+    return answer.body
 
 
 class _End:
