@@ -29,6 +29,14 @@ def test_get_writes_the_bytes_that_are_stored(steadhold, server, tmp_path):
     assert (tmp_path / "out").read_bytes() == BYTES
 
 
+def test_what_breaks_off_leaves_no_file_that_looks_whole(steadhold, server, tmp_path):
+    first = reply(206, b"12", revision=1, **{"content-range": "bytes 0-1/4"})
+    server.then(first, problem(410, "revision_pruned"))
+    steadhold("context", "get", "a", "-o", tmp_path / "out", code=4)
+    assert len(server.asked) == 2
+    assert not (tmp_path / "out").exists()
+
+
 def test_put_sends_the_bytes_of_a_file(steadhold, server, tmp_path):
     (tmp_path / "a.html").write_bytes(BYTES)
     server.then(WRITTEN)

@@ -160,5 +160,10 @@ def _write(pieces: Iterable[bytes], output: str | None) -> None:
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
         return
-    with Path(output).open("xb") as file:
-        file.writelines(pieces)
+    path = Path(output)
+    with path.open("xb") as file:
+        try:
+            file.writelines(pieces)
+        except BaseException:  # what is there looks whole, and the name is free for the next try
+            path.unlink(missing_ok=True)
+            raise
