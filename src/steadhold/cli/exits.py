@@ -51,7 +51,7 @@ _BY_CODE: Final = {
     "not_approver": "Another person decides: `steadhold keys create SUBJECT --kind person --scope approvals:vote`. Or "
     "ask anew with --allow-requester.",
     "not_needed": "`steadhold effects ls --reconciliation needed` lists those at which somebody has to look.",
-    "plaintext_present": "Read what they hold, delete them, and ask again; then write it with `client.private(keyring)`.",
+    "plaintext_present": "Read what they hold, delete them, ask again, and write it by `client.private(keyring)`.",
     "plaintext_refused": "`client.private(keyring)` seals what it writes; /docs/envelopes of the server tells how.",
     "revision_pruned": "`steadhold state revisions NAME`, or `context revisions PATH`, lists those that are kept.",
     "unknown_op": "The guide of commits lists them, at /docs/commits of the server.",
