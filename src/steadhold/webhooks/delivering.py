@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -23,7 +23,6 @@ from steadhold.webhooks.model import (
     BLOCKED,
     DELIVERED,
     LANE_SECONDS,
-    LAPSED,
     PENDING,
     Batch,
     Delivery,
@@ -36,6 +35,8 @@ from steadhold.webhooks.model import (
 )
 from steadhold.webhooks.naming import delivery_id
 from steadhold.webhooks.plans import SQL, off, told
+
+LAPSED: Final = "its sender was not heard of any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +149,15 @@ def begin(workspace: str, webhook: str, fence: int, limit: int) -> Plan[Batch | 
     """
     if stale := (yield from fences.require(workspace, [FenceRef(lane_of(webhook), fence)])):
         return stale
-    seen = yield from maybe(SQL.look, endpoint, workspace=workspace, id=webhook)
-    lock = SQL.share if seen is None or seen.spec.rate is None else SQL.hold
-    at = yield from maybe(lock, endpoint, workspace=workspace, id=webhook)
+    at = yield from maybe(SQL.share_unmetered, endpoint, workspace=workspace, id=webhook)
+    metered = at is None
+    if at is None:
+        at = yield from maybe(SQL.hold, endpoint, workspace=workspace, id=webhook)
     if at is None:
         return None
     started, now, free_at = yield from one(SQL.free, _moments, workspace=workspace, webhook=webhook)
     room = health.room(at.health, at.spec.concurrency, started, now) if at.enabled else 0
-    rate = at.spec.rate if lock is SQL.hold else None
+    rate = at.spec.rate if metered else None
     affords = health.affords(rate, free_at, now)
     room = room if affords is None else min(room, affords)
     found = yield from rows(

@@ -276,9 +276,6 @@ class Result:
         return Answered(self.state == "delivered", gone=self.status == 410, wait_seconds=self.wait_seconds)
 
 
-LAPSED: Final = "its sender was not heard of any more"
-
-
 @dataclass(frozen=True, slots=True)
 class Move:
     """Where a delivery goes: its number of tries, and when it is tried again."""

@@ -25,6 +25,17 @@ from steadhold.webhooks k
 where k.workspace = :workspace::text and k.id = :id::uuid and not k.deleted
 for share
 
+-- name: share_unmetered
+-- rank: consumers
+-- Of an endpoint whose attempts are not counted by a rate.
+select k.id::text, k.revision, k.url, k.types, k.ordered, k.blocks, k.rate, k.concurrency, k.headers, k.header_names,
+  k.retry_seconds, k.enabled, k.why, k.failures, k.failing_since, k.paused_until, k.pauses, k.width, k.last_success_at,
+  k.made_at, k.changed_at
+from steadhold.webhooks k
+where k.workspace = :workspace::text and k.id = :id::uuid and not k.deleted
+  and k.rate is null
+for share
+
 -- name: look
 -- rank: read
 select k.id::text, k.revision, k.url, k.types, k.ordered, k.blocks, k.rate, k.concurrency, k.headers, k.header_names,
