@@ -89,7 +89,7 @@ def _made(outcome: model.MakeOutcome) -> Answer:
         case Prefix():
             return reply.json(_item(outcome), 201 if outcome.made else 200, revision=outcome.revision)
         case PlaintextPresent(names):
-            why = "Names under this prefix hold what can be read; seal them first, or delete them."
+            why = "Names under this prefix hold what can be read: delete them, then write them sealed."
             return Problem("plaintext_present", why, {"names": list(names)})
         case RevisionConflict():
             return problem.refused(outcome)
