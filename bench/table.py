@@ -37,7 +37,6 @@ INBOX_SYSTEMS = {
     "redis_always": "Redis: XADD, appendfsync always",
 }
 COMMIT_CLIENTS = (1, 64)
-EFFECT_CLIENTS = (1, 64)
 SNAPSHOT_SYSTEMS = {
     "state": "state, a name a client",
     "state_receipts": "state with operation ids, a name a client",
@@ -264,15 +263,12 @@ def _commits(raw: Raw) -> str:
                 str(clients), told, *turns, number(rate), number(ratio(rate, alone)),
                 *_cells(raw, "commits", measured, ("p50_ms", "p99_ms")),
             ))  # fmt: skip
-    return grid(
-        ("clients", "as", "fours/s", "operations/s", "times four requests", "p50 ms of four", "p99 ms"),
-        rows,
-    )
+    return grid(("clients", "as", "fours/s", "operations/s", "times four requests", "p50 ms of four", "p99 ms"), rows)
 
 
 def _effects(raw: Raw) -> str:
     figures = ("wins_per_second", "requests_per_second", "p50_ms", "p99_ms", "commits_per_second")
-    rows = [(str(clients), *_cells(raw, "effects", f"steadhold_{clients}", figures)) for clients in EFFECT_CLIENTS]
+    rows = [(str(clients), *_cells(raw, "effects", f"steadhold_{clients}", figures)) for clients in COMMIT_CLIENTS]
     return grid(("clients", "effects/s", "requests/s", "p50 ms of three", "p99 ms", "commits/s"), rows)
 
 
