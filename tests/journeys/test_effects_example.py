@@ -35,11 +35,15 @@ class Desk:
     def ordered(self, price, topic="tea"):
         """Order a report, and approve it once it is asked about. Answers the job."""
         (job,) = self.says("jobs", "submit", "research", json.dumps({"topic": topic, "price": price}))
-        next(found for found in self.client.jobs.watch(job["job_id"]) if found.state == "waiting")
+        self.approved(job["job_id"])
+        return job["job_id"]
+
+    def approved(self, job_id):
+        """Approve what a job asks about, once it does."""
+        next(found for found in self.client.jobs.watch(job_id) if found.state == "waiting")
         (question,) = self.says("approvals", "ls", "--state", "pending")
         approval = self.client.approvals.get(question["approval_id"])
         self.client.approvals.approve(approval.approval_id, approval.artifact)
-        return job["job_id"]
 
     def ended(self, job_id):
         return self.client.jobs.wait(job_id, timeout_seconds=60)
@@ -166,3 +170,30 @@ def test_a_worker_killed_while_it_pays_is_replaced_and_nobody_pays_again(desk):
     desk.start()
     found = next(effect for effect in desk.client.effects.watch(desk.effect(job_id).effect_id) if effect.revision > 2)
     assert (found.execution, found.initiations, desk.refs(found.effect_id)) == ("unknown", 1, [])
+
+
+EARLY = ("between_checkpoints", "claimed_before_handler")
+"""Moments before the question is decided; the others are while it pays, or has paid."""
+
+
+@pytest.mark.parametrize("moment", [*EARLY, "effect_called", "effect_kept"])
+def test_killed_at_any_moment_it_pays_once_for_the_report_that_was_approved(desk, moment):
+    """The next one goes on where the first was, asks the venue what it has, and begins no payment twice."""
+    desk.worker.end(signal.SIGTERM)
+    desk.environ["STEADHOLD_FAILPOINTS"] = f"{moment}=kill"
+    desk.client.jobs.put_type("research", {"lease_seconds": 3})
+    killed = desk.start()
+    (job,) = desk.says("jobs", "submit", "research", json.dumps({"topic": "tea", "price": "40.00"}))
+    if moment not in EARLY:
+        desk.approved(job["job_id"])
+    assert killed.process.wait(60) == -signal.SIGKILL
+    del desk.environ["STEADHOLD_FAILPOINTS"]
+    desk.start()
+    if moment in EARLY:
+        desk.approved(job["job_id"])
+    assert desk.ended(job["job_id"]).state == "completed"
+    effect = desk.effect(job["job_id"])
+    assert (effect.execution, effect.open, desk.refs(effect.effect_id)) == ("succeeded", False, [effect.venue_ref])
+    receipt = desk.receipt(job["job_id"])
+    (approval,) = desk.client.approvals.list()
+    assert (receipt["paid"], receipt["report"]) == (effect.venue_ref, approval.artifact.reference)
