@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from steadhold.context import Unresolved
 from steadhold.jobs.model import Complete, ConfirmCancel, Coverage, Release
 from steadhold.jobs.model import Fail as Failure
 from steadhold.jobs.outcomes import CancelNotRequested, Claimed, EvidenceRequired, Settled, StaleEvidence
@@ -98,6 +99,7 @@ def test_a_result_that_is_too_large_is_a_bug():
     [
         (EvidenceRequired(NOW), "evidence_required", "bug"),
         (StaleEvidence(NOW), "stale_evidence", "transient"),
+        (Unresolved("context:n"), "unknown_reference", "bug"),
         (CancelNotRequested(JOB.id), "cancel_not_requested", "bug"),
     ],
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from decimal import Decimal
 
 import pytest
 
-from steadhold import jobs
+from steadhold import context, jobs
 from steadhold.worker import Done, LeaseLost
+from tests.context.desk import refer
 
 
 async def test_a_job_is_given_exactly_its_input_and_keeps_exactly_its_result(yard):
@@ -156,6 +158,23 @@ async def test_what_the_job_asks_of_its_evidence_is_held(yard):
     async with yard.working(worker) as probe:
         await probe.seen("job.settled", job_id=id, state="failed")
     assert (await yard.look(id)).error_code == "evidence_required"
+
+
+async def test_a_result_in_context_is_there_or_the_job_fails(yard):
+    await yard.play(context.put, "n", b"1", None)
+    there, wrong = refer("n", 1, b"1"), refer("n", 2, b"1")
+    worker = yard.worker()
+
+    @worker.job("t")
+    async def handler(ctx, input):
+        return Done(result_ref=input)
+
+    good, bad = [await yard.submit(input=json.dumps(named).encode()) for named in (there, wrong)]
+    async with yard.working(worker) as probe:
+        await probe.seen("job.settled", job_id=good, state="completed")
+        await probe.seen("job.settled", job_id=bad, state="failed")
+    assert (await yard.look(good)).result_ref == there
+    assert (await yard.look(bad)).error_code == "unknown_reference"
 
 
 async def test_whose_job_is_another_s_stops(yard, clock):

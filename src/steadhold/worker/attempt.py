@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, assert_never, cast
 
+from steadhold.context import Unresolved
 from steadhold.jobs.model import Wait
 from steadhold.jobs.outcomes import CancelStands, CheckpointConflict, Checkpointed, NothingToAwait, Settled, StagesFull
 from steadhold.jobs.settling import SettleOutcome
@@ -103,8 +104,8 @@ class Attempt:
                 raise StageFault(f"Stage {name!r} is committed already, with another result.")
             case StagesFull():
                 raise StageFault("The job has as many stages as one may have: let one stage do more.")
-            case RevisionConflict():
-                raise AssertionError("no revision was asked for")
+            case RevisionConflict() | Unresolved():
+                raise AssertionError("no revision was asked for, and no reference was given")
             case _:
                 assert_never(outcome)
 
