@@ -9,6 +9,7 @@ import msgspec
 from steadhold import context
 from steadhold.jobs import moving
 from steadhold.jobs.model import Complete, Settlement, Submission
+from steadhold.jobs.moving import SQL
 from steadhold.kit.plan import Plan, rows
 
 
@@ -30,7 +31,7 @@ def of_line(root: str) -> str:
 
 def again(workspace: str, id: str, new_id: str) -> Plan[None]:
     """Rely for a retry on what the job before it was given and still has."""
-    input_ref, inputs = (yield from rows(moving.SQL.given, workspace=workspace, id=id))[0]
+    input_ref, inputs = (yield from rows(SQL.given, workspace=workspace, id=id))[0]
     texts: list[str] = [*([] if input_ref is None else [input_ref]), *msgspec.json.decode(inputs or b"[]")]
     finds = yield from context.find(workspace, texts)
     yield from context.pin_found(workspace, finds, [(moving.subject(new_id), text) for text in finds])
