@@ -159,3 +159,13 @@ def test_an_asynchronous_handler_needs_an_asynchronous_connection(path):
     with plain(path) as conn, pytest.raises(TypeError, match="plain function"):
         apply_once(conn, "billing", Event(), Handler().later)
     assert applied(path) == []
+
+
+def test_a_database_without_the_table_is_told_where_it_comes_from(tmp_path):
+    with plain(tmp_path / "bare.db") as conn:
+        conn.execute("begin")
+        with pytest.raises(sqlite3.OperationalError) as told:
+            apply_once(conn, "c", Event("e1", "a", 1), lambda _order: None)
+    assert told.value.__notes__ == [
+        "`steadhold consumer-table` prints the table in which a consumer keeps what it applied."
+    ]

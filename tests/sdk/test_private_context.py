@@ -63,6 +63,8 @@ def test_an_edit_creates_and_decides_anew(client, keyring):
 
     private.edit("secret/a", more)
     assert private.read("secret/a").body == b"92"
+    private.append("secret/a", "3")
+    assert private.read("secret/a").body == b"923"
 
 
 def test_a_deletion_and_a_creation_over_it(client, keyring):

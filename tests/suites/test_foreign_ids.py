@@ -91,6 +91,8 @@ MADE_BY_NAME = {
     "POST /v1/locks/{name}/acquire",
     "POST /v1/fences/{resource}",
     "POST /v1/journals/{name}/entries",
+    "PUT /v1/private-prefixes/state/{prefix:path}",
+    "PUT /v1/private-prefixes/context/{prefix:path}",
 }
 
 
@@ -134,6 +136,8 @@ def test_another_workspaces_things_are_missing_at_every_door(mine, theirs):
         here, absent = theirs_at(route), dict(none)
         if here["id"] == "theirs":
             absent["id"] = "nobodys"
+        if "deliveries_pruned" in route.problems:
+            absent["id"] = new_id()  # an old one would be answered as one that is not kept any more
         answers = [
             mine.request(route.method, target(route, **which), content=body, headers=headers(route))
             for which in (here, absent)

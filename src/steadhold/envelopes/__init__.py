@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+if find_spec("joserfc") is None:
+    raise ImportError("Envelopes need a library for JWE: pip install 'steadhold[crypto]'", name="joserfc")
+
 from steadhold.envelopes.keyring import Key, Keyring, KeyringFault
 from steadhold.envelopes.profile import EnvelopeRefused, open_envelope, seal
 from steadhold.envelopes.rollback import HighWater, RolledBack

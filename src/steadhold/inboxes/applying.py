@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeAlias
@@ -138,7 +138,8 @@ def apply_once(conn: Any, consumer_id: str, event: Identified, handler: Callable
     play = _player(conn)
     steps = _steps(consumer_id, event)
     first = next(steps)
-    answer: Any = play(first)
+    with _table_named():
+        answer: Any = play(first)
     if inspect.isawaitable(answer):
         return _aplayed(play, steps, answer, handler)
     return _played(play, steps, answer, handler)
@@ -224,6 +225,17 @@ def _played(play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], An
             raise
 
 
+@contextmanager
+def _table_named() -> Iterator[None]:
+    """Say, beside what a database says of a table that is not there, where the table comes from."""
+    try:
+        yield
+    except Exception as error:
+        if "steadhold_applied" in str(error):
+            error.add_note("`steadhold consumer-table` prints the table in which a consumer keeps what it applied.")
+        raise
+
+
 def _now(answer: Any) -> Any:
     if inspect.isawaitable(answer):
         if inspect.iscoroutine(answer):
@@ -233,7 +245,8 @@ def _now(answer: Any) -> Any:
 
 
 async def _aplayed(play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Awaitable[Any]]) -> Applied:
-    got = await answer
+    with _table_named():
+        got = await answer
     while True:
         try:
             step = steps.send(got)

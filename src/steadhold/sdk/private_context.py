@@ -82,6 +82,18 @@ class PrivateContextRoom(Room[Mode]):
         return FileWritten(made.path, made.revision, made.reference, got.replayed)
 
     @verb
+    def append(
+        self, path: str, body: bytes | str, *, tries_max: int = TRIES_MAX, fences: Sequence[FenceRef] = ()
+    ) -> Script[FileWritten]:
+        """Put bytes behind those of a file, which is created if there is none. Raises as `edit`."""
+        more = body.encode() if isinstance(body, str) else body
+        return (
+            yield from PrivateContextRoom.edit.script(
+                self, path, lambda old: old + more, create=b"", tries_max=tries_max, fences=fences
+            )
+        )
+
+    @verb
     def edit(
         self,
         path: str,
