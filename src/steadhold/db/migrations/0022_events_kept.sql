@@ -65,7 +65,7 @@ begin
     limit 1;
 end
 $$;
--- Pins what `hold_reference` holds, for an owner.
+-- Pins what `hold_reference` holds, for an owner: also where the revision was let go since, whose bytes are held.
 create function steadhold.pin_reference(of_workspace text, of_owner text, reference text) returns void
   language plpgsql volatile
   as $$
@@ -73,11 +73,15 @@ declare
   said text[] := regexp_match(reference, '^context:([^@#]+)@([1-9][0-9]{0,17})#sha256:([0-9a-f]{64})$');
 begin
   insert into steadhold.pins (workspace, owner, digest)
-  select of_workspace, 'reference:' || of_owner, f.digest from steadhold.referred_to(of_workspace, said) f
+  values (of_workspace, 'reference:' || of_owner, decode(said[3], 'hex'))
   on conflict do nothing;
   insert into steadhold.context_pins (workspace, path, revision, owner, bytes, digest, content_type)
-  select of_workspace, f.path, f.revision, of_owner, f.bytes, f.digest, f.content_type
-  from steadhold.referred_to(of_workspace, said) f
+  select of_workspace, replace(replace(replace(said[1], '%40', '@'), '%23', '#'), '%25', '%'), said[2]::bigint, of_owner,
+    coalesce(f.bytes, (
+      select sum(octet_length(b.bytes)) from steadhold.blobs b
+      where b.workspace = of_workspace and b.digest = decode(said[3], 'hex') and b.chunk >= 0)),
+    decode(said[3], 'hex'), coalesce(f.content_type, 'application/octet-stream')
+  from (select 1) one left join steadhold.referred_to(of_workspace, said) f on true
   on conflict do nothing;
 end
 $$;
