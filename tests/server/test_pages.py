@@ -164,4 +164,5 @@ async def test_mounted_inside_another_application(app):
 async def test_the_description_is_the_one_that_was_reviewed(ask):
     served = (await ask("GET", "/openapi.json")).json
     assert served == msgspec.json.decode((ROOT / "openapi.json").read_bytes()), "run: python tools/write_openapi.py"
-    assert served == openapi.document(rooms.routes(), version=VERSION)
+    document = openapi.document(rooms.routes(), version=VERSION)
+    assert served == msgspec.json.decode(msgspec.json.encode(document))
