@@ -82,4 +82,5 @@ debian:
 	  dpkg -s $(DEBIAN_PACKAGES) >/dev/null 2>&1 || { apt-get -qq update && apt-get -qq install --no-install-recommends $(DEBIAN_PACKAGES) >/dev/null; }; \
 	fi
 
+ci: MUTANTS += --tests-passed
 ci: debian lint test races journeys docs mutants ## everything that must hold before a change lands
