@@ -62,7 +62,7 @@ def test_a_value_is_sealed_and_opened_exactly(client, keyring):
     assert private.get("secret/a", revision=1).raw == b' {"n": 1.10}'
     stored = client.state.get("secret/a")
     assert stored.raw.startswith(b"eyJ")
-    with pytest.raises(ValueError, match=r"'secret/a' holds a private envelope: read it with client\.private"):
+    with pytest.raises(ValueError, match=r"a private envelope: read them with client\.private"):
         assert stored.value
     assert b"1.10" not in stored.raw
     assert [name.name for name in private.names("secret")] == ["secret/a"]

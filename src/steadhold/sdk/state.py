@@ -12,7 +12,6 @@ import msgspec
 from steadhold.kit import exact, fields
 from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
-from steadhold.kit.sealed import OPENING
 from steadhold.sdk.errors import NotFound, RevisionConflict
 from steadhold.sdk.grammar import Give, Got, Mode, Pause, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.state_batch import Delete, Get, Item, Outcome, Put, wire
@@ -30,17 +29,6 @@ class State(Exact, frozen=True, kw_only=True):
     name: str
     revision: int
     digest: bytes
-
-    @property
-    def value(self) -> Any:
-        """The value of the bytes, read anew each time.
-
-        Raises:
-            ValueError: they are a private envelope, or an exponent is beyond what a Decimal holds; read `raw`.
-        """
-        if self.raw.startswith(OPENING):
-            raise ValueError(f"{self.name!r} holds a private envelope: read it with client.private(keyring).state.")
-        return exact.decode(self.raw)
 
 
 class Absent(msgspec.Struct, frozen=True):

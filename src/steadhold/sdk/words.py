@@ -13,6 +13,7 @@ import msgspec
 from steadhold.kit import exact, fields, ids
 from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
+from steadhold.kit.sealed import OPENING
 from steadhold.sdk.errors import BadAnswer
 from steadhold.sdk.grammar import Give, Got, Identity, Script, Send, Stream
 
@@ -146,8 +147,10 @@ class Exact(msgspec.Struct, frozen=True):
         """The value of the bytes, read anew each time.
 
         Raises:
-            ValueError: an exponent is beyond what a Decimal holds; read `raw`.
+            ValueError: they are a private envelope, or an exponent is beyond what a Decimal holds; read `raw`.
         """
+        if self.raw.startswith(OPENING):
+            raise ValueError("These bytes are a private envelope: read them with client.private(keyring).")
         return exact.decode(self.raw)
 
 
