@@ -23,6 +23,14 @@ RELEASED = {
     "inboxes": "17b1aa8124e4dfec",
     "webhooks": "75d2fb42889e129a",
     "flow": "207e8e9918b5fb78",
+    "doors": "f20795cdec350600",
+    "targets": "28ff75841d0082ec",
+    "webhooks_kept": "e9fbaf4e3249d7ee",
+    "events_kept": "2940d4c1914bf262",
+    "context": "e0d150c20a527327",
+    "effects": "37f028b5c92db32f",
+    "private": "d777c770e34a7c77",
+    "rooms": "68859c97d58ad607",
 }
 """The name of each released migration, and how the digest of its text begins."""
 
