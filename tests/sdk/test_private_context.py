@@ -166,3 +166,10 @@ def test_keys_are_replaced_and_a_rollback_is_found_out(client, site, key, keyrin
     assert (new.read("secret/a").body, new.read("secret/a").content_type) == (b"1", "image/png")
     with pytest.raises(EnvelopeRefused):
         private.read("secret/a")
+
+
+def test_an_import_over_a_file_says_what_to_do(client):
+    client.context.write("open/a", b"1", if_revision=None)
+    (came,) = client.context.import_files(_archive([("open/a", b"2", "text/plain")])).files
+    assert came.code == "condition_false"
+    assert came.detail.startswith("There is a file at this path; the record STEADHOLD.if_match names")

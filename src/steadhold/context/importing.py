@@ -11,7 +11,7 @@ from steadhold.context import archive
 from steadhold.context.answers import nothing_to_replace, refused
 from steadhold.context.archive import BLOCK, OURS, BadArchive, Header
 from steadhold.context.incoming import Asking, Target, gather
-from steadhold.context.model import OCTETS, Missing, Written, content_type_fault
+from steadhold.context.model import OCTETS, Missing, RevisionConflict, Written, content_type_fault
 from steadhold.context.wire import ImportedItem, ImportedReply
 from steadhold.kit import limits, paths
 from steadhold.kit.plan import Call, Refusal
@@ -129,6 +129,11 @@ class Import:
             return nothing_to_replace(outcome)
         if isinstance(outcome, EnvelopeMismatch):
             outcome = RewrapNeeded()
+        if isinstance(outcome, RevisionConflict) and target.expected is None:
+            why = (
+                "There is a file at this path; the record STEADHOLD.if_match names the revision that an entry replaces."
+            )
+            return Problem("condition_false", why, {"current_revision": outcome.current})
         return refused(outcome) if isinstance(outcome, Refusal) else outcome
 
     def _read(self, most: int) -> Generator[Pull, Any, bytes]:
