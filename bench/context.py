@@ -20,10 +20,12 @@ from bench import driver, stand
 from bench.figures import percentile
 from bench.run import Run
 from steadhold.db.embedded import Embedded
+from steadhold.envelopes import Bound, Keyring, open_envelope, seal
 
 SIZES: Final = {"1k": 1024, "1m": 1024 * 1024, "16m": 16 * 1024 * 1024}
 CLIENTS: Final = {"1k": 16, "1m": 4, "16m": 2}
 SECONDS: Final = 4.0
+SEALINGS: Final = 50
 
 Act = Callable[[str], Awaitable[None]]
 """Writes or reads one thing of this name."""
@@ -49,6 +51,24 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
             else:
                 figures = await _measured(lambda body=body: files(served.port, key, body), clients, seconds, len(body))
             run.keep(name, round_, figures)
+    for name, round_ in run.wanted(("sealing_1m",)):
+        run.keep(name, round_, sealing(SIZES["1m"]))
+
+
+def sealing(size: int) -> dict[str, Any]:
+    """What a private client does beside: seal so many bytes, and open them."""
+    keys, body = Keyring.generate(), os.urandom(size)
+    bound = Bound(workspace="w", kind="context", name="file", content_type="application/octet-stream", revision=1)
+    took: dict[str, list[float]] = {"seal": [], "open": []}
+    for _ in range(SEALINGS):
+        began = time.perf_counter()
+        envelope = seal(keys, bound, body)
+        sealed = time.perf_counter()
+        open_envelope(keys, bound, envelope)
+        took["seal"].append(sealed - began)
+        took["open"].append(time.perf_counter() - sealed)
+    medians = {f"{what}_p50_ms": (percentile(each, 0.5) or 0) * 1e3 for what, each in took.items()}
+    return {**medians, "both_ms": sum(medians.values()), "times_the_bytes": len(envelope) / size}
 
 
 async def _measured(opened: Callable[[], Any], clients: int, seconds: float, size: int) -> dict[str, Any]:

@@ -155,6 +155,7 @@ def _context(raw: Raw) -> list[Floor]:
     return [
         Floor("files of 1 MiB written over HTTP, times a bare bytea", 0.5, times("writes_per_second")),
         Floor("the same read", 0.7, times("reads_per_second")),
+        Floor("1 MiB sealed and opened, ms", 40, median_of(raw, "context", "sealing_1m", "both_ms"), at_least=False),
     ]
 
 

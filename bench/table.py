@@ -193,7 +193,10 @@ def _context(raw: Raw) -> str:
 
     rows = [(name, s, *row(size, s)) for size, name in CONTEXT_SIZES.items() for s in ("bare", "steadhold")]
     told = ("times bare", "p50 ms", "p99 ms")
-    return grid(("size", "system", "writes/s", *told, "reads/s", *told), rows)
+    files = grid(("size", "system", "writes/s", *told, "reads/s", *told), rows)
+    sealed = _cells(raw, "context", "sealing_1m", ("seal_p50_ms", "open_p50_ms", "both_ms", "times_the_bytes"))
+    seals = grid(("a private client beside, at 1 MiB: seals, ms", "opens, ms", "both, ms", "times the bytes"), [sealed])
+    return f"{files}\n\n{seals}"
 
 
 def _inboxes(raw: Raw) -> str:
