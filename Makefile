@@ -2,8 +2,8 @@
 PYTHON ?= python3
 FOLDER ?=
 PYTEST_ARGS ?=
-# Tests wait for processes and disks half of their time.
-PROCESSES ?= 4
+# Tests wait for processes and disks a third of their time.
+PROCESSES ?= 3
 
 # Debian packages that `make ci` adds when it runs as root; without them the tests that need them say so.
 DEBIAN_PACKAGES := pgbouncer
