@@ -19,14 +19,12 @@ from steadhold.sdk.context_shapes import (
     Imported,
     NoFile,
 )
-from steadhold.sdk.errors import BadAnswer, NotFound, Problem, RevisionConflict
-from steadhold.sdk.grammar import Give, Got, Mode, Pause, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.deciding import TRIES_MAX, deciding
+from steadhold.sdk.errors import BadAnswer, NotFound, Problem
+from steadhold.sdk.grammar import Give, Got, Mode, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.words import WAIT_SECONDS, at, change, pages, put_if, read, verified
 
 __all__ = ["ContextRoom", "ContextUsage", "File", "FileEntry", "FileKept", "FileMoved", "FileWritten", "NoFile"]
-
-TRIES_MAX: Final = 32
-"""How often an edit decides anew, unless told otherwise."""
 
 PIECE_BYTES: Final = 4 * 1024 * 1024
 """How much of a file `pieces` asks for at once."""
@@ -47,7 +45,7 @@ class ContextRoom(Room[Mode]):
             NotFound: there is none. RevisionPruned: the revision is not kept any more.
             BadAnswer: the bytes that came are not those that the server sent, or more than `answer_bytes_max`.
         """
-        return _file(path, (yield Send("GET", at("context", path=path, revision=revision))))
+        return (yield from _read(path, revision))
 
     @flow
     def pieces(self, path: str, *, revision: int | None = None, piece_bytes: int = PIECE_BYTES) -> Stream[bytes]:
@@ -214,6 +212,10 @@ class ContextRoom(Room[Mode]):
         return read((yield Send("POST", target, {"content-type": TAR}, archive, identity="own")), Imported)
 
 
+def _read(path: str, revision: int | None = None) -> Script[File]:
+    return _file(path, (yield Send("GET", at("context", path=path, revision=revision))))
+
+
 def _file(path: str, got: Got) -> File:
     digest = verified(f"The file {path!r}", got)
     return File(path, got.revision, got.headers.get("content-type", OCTETS), digest, got.body)
@@ -259,26 +261,12 @@ def _edited(
     tries_max: int,
     fences: Sequence[FenceRef],
 ) -> Script[FileWritten]:
-    for tries in range(1, tries_max + 1):
-        before = yield from _look(path)
-        if isinstance(before, NotFound) and create is None:
-            raise before
-        old, revision = (create or b"", None) if isinstance(before, NotFound) else (before.body, before.revision)
-        kept = kind if isinstance(before, NotFound) else before.content_type
-        try:
-            return (yield from _write(path, fn(old), revision, kept, fences, None))
-        except RevisionConflict:
-            if tries == tries_max:
-                raise
-            yield Pause(0.005 * 2.0 ** min(tries, 7))
-    raise ValueError("tries_max is at least 1.")
+    def decide(found: File | None) -> Script[FileWritten]:
+        if found is None:
+            return _write(path, fn(create or b""), None, kind, fences, None)
+        return _write(path, fn(found.body), found.revision, found.content_type, fences, None)
 
-
-def _look(path: str) -> Script[File | NotFound]:
-    try:
-        return _file(path, (yield Send("GET", at("context", path=path))))
-    except NotFound as absent:
-        return absent
+    return deciding(lambda: _read(path), decide, tries_max, creates=create is not None)
 
 
 def _changed(path: str, since: int | None, wait_seconds: float) -> Script[File | NoFile | None]:

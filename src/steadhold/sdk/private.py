@@ -13,11 +13,12 @@ from steadhold.envelopes import HighWater, Keyring
 from steadhold.kit import exact
 from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
-from steadhold.sdk.errors import EnvelopeMismatch, NotFound, RevisionConflict
-from steadhold.sdk.grammar import Mode, Pause, Player, Room, Script, Stream, flow, verb
+from steadhold.sdk.deciding import TRIES_MAX, deciding
+from steadhold.sdk.errors import EnvelopeMismatch, NotFound
+from steadhold.sdk.grammar import Mode, Player, Room, Script, Stream, flow, verb
 from steadhold.sdk.private_context import PrivateContextRoom
-from steadhold.sdk.state import Name, State, StateRoom, Written
-from steadhold.sdk.vault import TRIES_MAX, Shown, Vault
+from steadhold.sdk.state import Name, State, StateRoom, Written, made
+from steadhold.sdk.vault import Shown, Vault
 from steadhold.sdk.words import UNSET, Unset, raw_json
 
 JSON: Final = "application/json"
@@ -129,27 +130,14 @@ class PrivateStateRoom(Room[Mode]):
             NotFound: the name holds nothing, and there is no `create`. RevisionConflict: `tries_max` times others
             wrote first. EnvelopeRefused, RolledBack, StaleFence, StorageExhausted, OutcomeUnknown.
         """
-        for tries in range(1, tries_max + 1):
-            value, revision = yield from self._before(name, create)
-            try:
-                raw = exact.encode(fn(value))
-                written = yield from self._write(name, raw, revision, fences, None)
-            except (RevisionConflict, EnvelopeMismatch):
-                if tries == tries_max:
-                    raise
-                yield Pause(0.005 * 2.0 ** min(tries, 7))
-            else:
-                return State(raw, name=name, revision=written.revision, digest=hashlib.sha256(raw).digest())
-        raise ValueError("tries_max is at least 1.")
 
-    def _before(self, name: str, create: JsonValue | Unset) -> Script[tuple[Any, int | None]]:
-        try:
-            found = yield from self._read(name)
-        except NotFound:
-            if isinstance(create, Unset):
-                raise
-            return create, None
-        return found.value, found.revision
+        def decide(found: State | None) -> Script[State]:
+            value, revision = (create, None) if found is None else (found.value, found.revision)
+            raw = exact.encode(fn(value))
+            return made(name, raw, self._write(name, raw, revision, fences, None))
+
+        creates = not isinstance(create, Unset)
+        return (yield from deciding(lambda: self._read(name), decide, tries_max, EnvelopeMismatch, creates=creates))
 
     @flow
     def names(self, prefix: str = "") -> Stream[Name]:

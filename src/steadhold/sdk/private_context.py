@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.context import OCTETS, TEXT, ContextRoom
 from steadhold.sdk.context_shapes import File, FileEntry, FileWritten
-from steadhold.sdk.errors import EnvelopeMismatch, NotFound, RevisionConflict
-from steadhold.sdk.grammar import Mode, Pause, Player, Room, Script, Stream, flow, verb
-from steadhold.sdk.vault import TRIES_MAX, Shown, Vault
+from steadhold.sdk.deciding import TRIES_MAX, deciding
+from steadhold.sdk.errors import EnvelopeMismatch, NotFound
+from steadhold.sdk.grammar import Mode, Player, Room, Script, Stream, flow, verb
+from steadhold.sdk.vault import Shown, Vault
 from steadhold.sdk.words import read
 
 
@@ -109,24 +110,14 @@ class PrivateContextRoom(Room[Mode]):
             NotFound: there is no file, and no `create`. RevisionConflict: others wrote first `tries_max` times.
             EnvelopeRefused, RolledBack, StaleFence, StorageExhausted, OutcomeUnknown.
         """
-        for tries in range(1, tries_max + 1):
-            body, kind, revision = yield from self._before(path, create)
-            try:
-                return (yield from self._write(path, fn(body), kind, revision, fences, None))
-            except (RevisionConflict, EnvelopeMismatch):
-                if tries == tries_max:
-                    raise
-                yield Pause(0.005 * 2.0 ** min(tries, 7))
-        raise ValueError("tries_max is at least 1.")
 
-    def _before(self, path: str, create: bytes | None) -> Script[tuple[bytes, str, int | None]]:
-        try:
-            found = yield from self._read(path)
-        except NotFound:
-            if create is None:
-                raise
-            return create, OCTETS, None
-        return found.body, found.content_type, found.revision
+        def decide(found: File | None) -> Script[FileWritten]:
+            if found is None:
+                return self._write(path, fn(create or b""), OCTETS, None, fences, None)
+            return self._write(path, fn(found.body), found.content_type, found.revision, fences, None)
+
+        creates = create is not None
+        return (yield from deciding(lambda: self._read(path), decide, tries_max, EnvelopeMismatch, creates=creates))
 
     @verb
     def delete(

@@ -5,22 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from steadhold.kit import exact, fields
 from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
-from steadhold.sdk.errors import NotFound, RevisionConflict
-from steadhold.sdk.grammar import Give, Got, Mode, Pause, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.deciding import TRIES_MAX, deciding
+from steadhold.sdk.errors import NotFound
+from steadhold.sdk.grammar import Give, Got, Mode, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.state_batch import Delete, Get, Item, Outcome, Put, wire
 from steadhold.sdk.words import UNSET, WAIT_SECONDS, Exact, Unset, at, change, pages, put_if, raw_json, read, verified
 
 __all__ = ["Absent", "Delete", "Get", "Kept", "Name", "Outcome", "Put", "State", "StateRoom", "Written"]
-
-TRIES_MAX: Final = 32
-"""How often `update` decides anew, unless told otherwise."""
 
 
 class State(Exact, frozen=True, kw_only=True):
@@ -81,7 +79,7 @@ class StateRoom(Room[Mode]):
             NotFound: it holds nothing. RevisionPruned: the revision is not kept any more.
             BadAnswer: the bytes that came are not those that the server sent.
         """
-        return _state(name, (yield Send("GET", at("state", path=name, revision=revision))))
+        return (yield from _read(name, revision))
 
     @verb
     def put(
@@ -151,21 +149,14 @@ class StateRoom(Room[Mode]):
             NotFound: the name holds nothing, and there is no `create`.
             RevisionConflict: others wrote first `tries_max` times. StaleFence, StorageExhausted, OutcomeUnknown.
         """
-        for tries in range(1, tries_max + 1):
-            before = yield from _look(name)
-            if isinstance(before, NotFound) and isinstance(create, Unset):
-                raise before
-            value, revision = (create, None) if isinstance(before, NotFound) else (before.value, before.revision)
+
+        def decide(found: State | None) -> Script[State]:
+            value, revision = (create, None) if found is None else (found.value, found.revision)
             raw = exact.encode(_decided(fn(value)))
-            try:
-                written = yield from _write(name, raw, revision, fences, None)
-            except RevisionConflict:
-                if tries == tries_max:
-                    raise
-                yield Pause(0.005 * 2.0 ** min(tries, 7))
-            else:
-                return _made(name, raw, written.revision)
-        raise ValueError("tries_max is at least 1.")
+            return made(name, raw, _write(name, raw, revision, fences, None))
+
+        creates = not isinstance(create, Unset)
+        return (yield from deciding(lambda: _read(name), decide, tries_max, creates=creates))
 
     @flow
     def names(self, prefix: str = "") -> Stream[Name]:
@@ -206,26 +197,25 @@ class StateRoom(Room[Mode]):
         return read(got, _Outcomes).outcomes
 
 
+def _read(name: str, revision: int | None = None) -> Script[State]:
+    return _state(name, (yield Send("GET", at("state", path=name, revision=revision))))
+
+
 def _state(name: str, got: Got) -> State:
     digest = verified(f"The state of {name!r}", got)
     return State(got.body, name=name, revision=got.revision, digest=digest)
 
 
-def _made(name: str, raw: bytes, revision: int) -> State:
-    return State(raw, name=name, revision=revision, digest=hashlib.sha256(raw).digest())
+def made(name: str, raw: bytes, write: Script[Written]) -> Script[State]:
+    """The state that a write of these bytes makes."""
+    written = yield from write
+    return State(raw, name=name, revision=written.revision, digest=hashlib.sha256(raw).digest())
 
 
 def _decided(value: JsonValue) -> JsonValue:
     if value is None:
         raise TypeError("The function of an update returns the new value; it returned None. To write null, use put.")
     return value
-
-
-def _look(name: str) -> Script[State | NotFound]:
-    try:
-        return _state(name, (yield Send("GET", at("state", path=name))))
-    except NotFound as absent:
-        return absent
 
 
 def _changed(name: str, since: int | None, wait_seconds: float) -> Script[State | Absent | None]:
