@@ -20,9 +20,10 @@ from steadhold.sdk.context_shapes import (
     NoFile,
 )
 from steadhold.sdk.deciding import TRIES_MAX, deciding
-from steadhold.sdk.errors import BadAnswer, NotFound, Problem
+from steadhold.sdk.errors import BadAnswer, Problem
 from steadhold.sdk.grammar import Give, Got, Mode, Room, Script, Send, Stream, flow, verb
-from steadhold.sdk.words import WAIT_SECONDS, at, change, pages, put_if, read, verified
+from steadhold.sdk.watching import each_content
+from steadhold.sdk.words import at, change, pages, put_if, read, verified
 
 __all__ = ["ContextRoom", "ContextUsage", "File", "FileEntry", "FileKept", "FileMoved", "FileWritten", "NoFile"]
 
@@ -172,13 +173,7 @@ class ContextRoom(Room[Mode]):
 
         Revisions that follow each other quickly may be passed over; the last one never is.
         """
-        found = (yield from _changed(path, None, 0.0)) if since is None else None
-        while True:
-            if found is not None:
-                yield Give(found)
-                since = found.revision if isinstance(found, File) else None
-            after = yield from _changed(path, since, WAIT_SECONDS)
-            found = None if since is None and isinstance(after, NoFile) else after
+        yield from each_content("context", path, since, _file, NoFile)
 
     @verb
     def resolve(self, reference: str) -> Script[bytes]:
@@ -267,14 +262,3 @@ def _edited(
         return _write(path, fn(found.body), found.revision, found.content_type, fences, None)
 
     return deciding(lambda: _read(path), decide, tries_max, creates=create is not None)
-
-
-def _changed(path: str, since: int | None, wait_seconds: float) -> Script[File | NoFile | None]:
-    """What became of a path since a revision, or since it had no file; None: nothing yet."""
-    headers = {} if since is None else {"if-none-match": fields.etag(since)}
-    target = at("context", path=path, wait_seconds=wait_seconds or None)
-    try:
-        got = yield Send("GET", target, headers, wait_seconds=wait_seconds)
-    except NotFound as absent:
-        return NoFile(path, absent.last_revision)
-    return None if got.status == 304 else _file(path, got)

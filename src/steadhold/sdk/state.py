@@ -13,10 +13,10 @@ from steadhold.kit import exact, fields
 from steadhold.kit.exact import JsonValue
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.deciding import TRIES_MAX, deciding
-from steadhold.sdk.errors import NotFound
-from steadhold.sdk.grammar import Give, Got, Mode, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.grammar import Got, Mode, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.state_batch import Delete, Get, Item, Outcome, Put, wire
-from steadhold.sdk.words import UNSET, WAIT_SECONDS, Exact, Unset, at, change, pages, put_if, raw_json, read, verified
+from steadhold.sdk.watching import each_content
+from steadhold.sdk.words import UNSET, Exact, Unset, at, change, pages, put_if, raw_json, read, verified
 
 __all__ = ["Absent", "Delete", "Get", "Kept", "Name", "Outcome", "Put", "State", "StateRoom", "Written"]
 
@@ -175,13 +175,7 @@ class StateRoom(Room[Mode]):
         Revisions that follow each other quickly may be passed over; the last one never is. `since` is a revision
         that you have already: it is not given again.
         """
-        found = (yield from _changed(name, None, 0.0)) if since is None else None
-        while True:
-            if found is not None:
-                yield Give(found)
-                since = found.revision if isinstance(found, State) else None
-            after = yield from _changed(name, since, WAIT_SECONDS)
-            found = None if since is None and isinstance(after, Absent) else after
+        yield from each_content("state", name, since, _state, Absent)
 
     @verb
     def batch(
@@ -216,17 +210,6 @@ def _decided(value: JsonValue) -> JsonValue:
     if value is None:
         raise TypeError("The function of an update returns the new value; it returned None. To write null, use put.")
     return value
-
-
-def _changed(name: str, since: int | None, wait_seconds: float) -> Script[State | Absent | None]:
-    """What became of a name since a revision, or since it held nothing; None: nothing yet."""
-    headers = {} if since is None else {"if-none-match": fields.etag(since)}
-    target = at("state", path=name, wait_seconds=wait_seconds or None)
-    try:
-        got = yield Send("GET", target, headers, wait_seconds=wait_seconds)
-    except NotFound as absent:
-        return Absent(name, absent.last_revision)
-    return None if got.status == 304 else _state(name, got)
 
 
 def _write(
