@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 
 import pytest
 
-from steadhold import events
+from steadhold import context, events
 from steadhold.events import subscribing
 from steadhold.events.routes import routes
 from steadhold.kit.ids import new_id
@@ -215,11 +216,26 @@ async def test_a_replay_from_before_what_is_kept_says_where_to_begin(house, cloc
 
 
 async def test_a_reference_to_nothing_in_context_is_refused(house):
+    await house.enter(["events:*", "context:read"])
     lost = {"events": [{"type": "a", "data_ref": f"context:a@1#sha256:{'0' * 64}"}]}
     got = await house("POST", "/v1/aggregates/a/events", lost, if_none_match="*")
     assert (got.status, got.code, got.json["reference"]) == (422, "unknown_reference", lost["events"][0]["data_ref"])
     elsewhere = {"events": [{"type": "a", "data_ref": "s3://bucket/key"}]}
     assert (await house("POST", "/v1/aggregates/a/events", elsewhere, if_none_match="*")).status == 201
+
+
+async def test_nobody_refers_to_what_its_key_may_not_read(house):
+    """An event keeps what it refers to: neither that, nor whether it is there, is for a key that may not read it."""
+    digest = hashlib.sha256(b"1").hexdigest()
+    await house.player.play(context.put.call(house.workspace, "a@b/n", b"1", None))
+    for reference in (f"context:a%40b/n@1#sha256:{digest}", f"context:a%40b/m@1#sha256:{digest}"):
+        told = {"events": [{"type": "a"}, {"type": "a", "data_ref": reference}]}
+        await house.enter(["events:*", "context:read:b"])
+        got = await house("POST", "/v1/aggregates/a/events", told, if_none_match="*")
+        assert (got.status, got.code, got.json["scope"]) == (403, "missing_scope", "context:read")
+    await house.enter(["events:*", "context:read:a@b"])
+    told["events"][1]["data_ref"] = f"context:a%40b/n@1#sha256:{digest}"
+    assert (await house("POST", "/v1/aggregates/a/events", told, if_none_match="*")).status == 201
 
 
 @pytest.mark.parametrize("scope, method, target", [

@@ -228,3 +228,15 @@ async def test_evidence_is_as_fresh_as_the_instant_asks(house, clock):
     assert (old.status, old.code) == (422, "stale_evidence")
     fresh = await house.settled(job, state="completed", evidence_at=told(due - timedelta(minutes=10)))
     assert fresh.status == 200
+
+
+async def test_what_a_schedule_starts_refers_to_nothing_that_the_key_may_not_read(house):
+    """Its jobs keep what they refer to, as those do that the key submits itself."""
+    named = f"context:a/n@1#sha256:{'0' * 64}"
+    for said in ({"input_ref": named}, {"inputs": ["s3://other", named]}):
+        body = {"every_seconds": 3_600, "target": {"job": {"type": "t", **said}}}
+        await house.enter((*SCOPES, "context:read:b"))
+        got = await house("PUT", "/v1/schedules/s", body, if_none_match="*")
+        assert (got.status, got.code, got.json["scope"]) == (403, "missing_scope", "context:read")
+    await house.enter((*SCOPES, "context:read:a"))
+    assert (await house("PUT", "/v1/schedules/s", body, if_none_match="*")).status == 201

@@ -213,7 +213,7 @@ def reference_fault(text: str) -> str | None:
     found = _REFERENCE.fullmatch(text)
     if found is None or not _PLAIN.fullmatch(found["path"]) or int(found["revision"]) >= 2**63:
         return f"A reference is written {Reference.FORM}, with %25, %40 and %23 for %, @ and # in its path."
-    return paths.context_path_fault(_path(found["path"]))
+    return paths.context_path_fault(paths.in_reference(found["path"]))
 
 
 def reference(text: str) -> Reference | None:
@@ -221,11 +221,7 @@ def reference(text: str) -> Reference | None:
     found = _REFERENCE.fullmatch(text)
     if found is None or reference_fault(text):
         return None
-    return Reference(_path(found["path"]), int(found["revision"]), bytes.fromhex(found["hex"]))
-
-
-def _path(escaped: str) -> str:
-    return escaped.replace("%40", "@").replace("%23", "#").replace("%25", "%")
+    return Reference(paths.in_reference(found["path"]), int(found["revision"]), bytes.fromhex(found["hex"]))
 
 
 def refers_to_context(text: str) -> bool:

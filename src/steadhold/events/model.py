@@ -13,6 +13,7 @@ import msgspec
 
 from steadhold.kit.ids import id_fault
 from steadhold.kit.limits import EVENT_DATA_BYTES_MAX, ID_CHARS_MAX
+from steadhold.kit.paths import in_reference
 from steadhold.kit.plan import Refusal
 from steadhold.kit.rules import Rule
 
@@ -250,6 +251,11 @@ def data_ref(name: str, data: bytes) -> str:
 def in_context(reference: str) -> bool:
     """Whether a reference is of bytes in context, well written or not: they are pinned while the event is kept."""
     return reference.startswith("context:")
+
+
+def path_in_context(reference: str) -> str | None:
+    """The path of the file that a reference to context is about, well written or not; None of any other."""
+    return in_reference(reference[len("context:") :].partition("@")[0]) if in_context(reference) else None
 
 
 def is_ours(aggregate_id: str) -> bool:

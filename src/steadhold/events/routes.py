@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from msgspec import UNSET
@@ -22,6 +22,7 @@ def append(ask: Request) -> Ask[plans.AppendOutcome]:
     """Write down what happened to an aggregate, at the revision that it has."""
     id, expected, body = ask.params["id"], conditions.put(ask), decode.body(ask, wire.AppendBody)
     happened = [_happened(told, n) for n, told in enumerate(body.events)]
+    _readable(ask, happened)
     move = body.transition
     if move is not None and body.state not in (None, move.after):
         problem.stop("bad_member", "`state` and the state that the transition leads to differ.", pointer="/state")
@@ -59,6 +60,15 @@ def _happened(told: wire.EventBody, n: int) -> Happened:
     return Happened(
         told.type, data, told.data_ref, told.schema_version, told.correlation_id, told.causation_id, told.event_id
     )
+
+
+def _readable(ask: Request, happened: Iterable[Happened]) -> None:
+    """Stop a request that refers to files which its key may not read: events keep what they refer to."""
+    for told in happened:
+        path = model.path_in_context(told.data_ref or "")
+        if path is not None and not ask.permits("context:read", path):
+            why = f"This key lacks the scope context:read for {path!a}."
+            problem.stop("missing_scope", why, scope="context:read")
 
 
 def _owner(id: str, body: wire.AppendBody) -> str | None:

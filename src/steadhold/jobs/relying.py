@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import msgspec
 
 from steadhold import context
 from steadhold.jobs import moving
-from steadhold.jobs.model import Complete, Settlement, Submission
+from steadhold.jobs.model import Complete, Settlement
 from steadhold.jobs.moving import SQL
 from steadhold.kit.plan import Plan, rows
 
 
-def given(job: Submission) -> list[str]:
+class Given(Protocol):
+    """What a job is given: its own input, and others."""
+
+    @property
+    def input_ref(self) -> str | None: ...
+
+    @property
+    def inputs(self) -> Sequence[str]: ...
+
+
+def given(job: Given) -> list[str]:
     """The references that a job is given."""
     return [*([] if job.input_ref is None else [job.input_ref]), *job.inputs]
 

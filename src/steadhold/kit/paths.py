@@ -124,3 +124,8 @@ def _segment_fault(path: str) -> str | None:
     if "." in segments or ".." in segments:
         return "A path has no segment that is . or .. alone."
     return None
+
+
+def in_reference(escaped: str) -> str:
+    """The path that is written so in a reference to context."""
+    return escaped.replace("%40", "@").replace("%23", "#").replace("%25", "%")

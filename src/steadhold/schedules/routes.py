@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from steadhold.context.doors import readable
+from steadhold.jobs import relying
 from steadhold.kit import limits
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.page import Page
@@ -50,6 +52,8 @@ def _target_needs(ask: Request, spec: Spec) -> tuple[str, str]:
     if not ask.permits(scope, name or None):
         lacks = f"This key lacks the scope {scope}" + (f" for {name!a}" if name else "")
         problem.stop("missing_scope", f"{lacks}, which the target of this schedule needs.", scope=scope)
+    if spec.job is not None:
+        readable(ask, relying.given(spec.job))
     return scope, name
 
 

@@ -11,7 +11,7 @@ from steadhold.web.ask import Problem, Stop
 from steadhold.web.codes import PROBLEMS
 
 MEDIA_TYPE: Final = "application/problem+json"
-MISSING: Final = Problem("not_found", "Nothing that this key may see has this name or address.")
+MISSING: Final = Problem("not_found", "Nothing that you may see has this name or address.")
 """The one answer for a missing, a foreign and a malformed id."""
 
 _ENCODER: Final = msgspec.json.Encoder()
