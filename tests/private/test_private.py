@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
-from steadhold import private, state
+from steadhold import context, private, state
+from steadhold.context.plans import readable as context_readable
 from steadhold.envelopes import Bound, Keyring, open_envelope, seal
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.private import EnvelopeMismatch, NotPrivate, PlaintextPresent, PlaintextRefused
@@ -148,3 +150,54 @@ def test_a_full_workspace_says_so_of_envelopes_too(conn, workspace, make, databa
         (workspace,),
     )
     assert isinstance(put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1)), StorageExhausted)
+
+
+def test_a_refused_rival_of_one_flush_is_nobody_else_s_refusal(conn, workspace, make):
+    """Writes of one name that are flushed together are judged each by what it brings itself."""
+    make()
+    right = sealed(workspace, "secret/a", 1)
+    for wrong in (b"1", sealed(workspace, "secret/a", 9)):
+        came = state.batch(conn, workspace, [state.Put("secret/a", wrong, None), state.Put("secret/a", right, None)])
+        assert [type(one).__name__ for one in came][1] == "Written"
+        state.delete(conn, workspace, "secret/a", came[1].revision)
+        right = sealed(workspace, "secret/a", came[1].revision + 2)
+
+
+LARGE = 3 * 1024 * 1024
+JUNK = b"readable " * 200_000
+
+
+@pytest.mark.parametrize("body", [b"", b"readable", b"eyJ readable", JUNK], ids=["none", "few", "like", "many"])
+def test_a_file_that_only_says_it_is_sealed_stands_in_the_way(conn, workspace, body):
+    """Outside private prefixes a file may be anything, and say anything of itself."""
+    there = context.put(conn, workspace, "secret/a", body, None, "application/jose")
+    assert private.make(conn, workspace, "context", "secret", context_readable) == PlaintextPresent(("secret/a",))
+    assert isinstance(context.delete(conn, workspace, "secret/a", there.revision), context.Written)
+    assert private.make(conn, workspace, "context", "secret", context_readable).made
+
+
+@pytest.mark.parametrize("size", [1, LARGE], ids=["few", "many"])
+def test_what_is_sealed_already_stands_in_nobody_s_way(conn, workspace, size):
+    first = private.make(conn, workspace, "context", "secret", context_readable)
+    for n in range(12):
+        body = sealed(workspace, f"secret/{n}", 1, bytes(size if n == 11 else 1), kind="context")
+        assert context.put(conn, workspace, f"secret/{n}", body, None, "application/jose").revision == 1
+    private.lift(conn, workspace, "context", "secret", first.revision)
+    plain = context.put(conn, workspace, "secret/zz", b"1", None)
+    assert private.make(conn, workspace, "context", "secret", context_readable) == PlaintextPresent(("secret/zz",))
+    context.delete(conn, workspace, "secret/zz", plain.revision)
+    assert private.make(conn, workspace, "context", "secret", context_readable).made
+
+
+def test_an_older_snapshot_writes_nothing(database, workspace):
+    """It would not show a prefix that was made meanwhile, nor to who makes one what was written meanwhile."""
+    with psycopg.connect(database.dsn) as old, psycopg.connect(database.dsn) as new:
+        old.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        assert state.get(old, workspace, "secret/a") == Missing(None)
+        private.make(new, workspace, "state", "secret", plans.readable)
+        new.commit()
+        with pytest.raises(RuntimeError, match="need `read committed`"):
+            state.put(old, workspace, "secret/a", b"1", None)
+        with pytest.raises(RuntimeError, match="need `read committed`"):
+            private.make(old, workspace, "state", "other", plans.readable)
+        assert state.get(old, workspace, "secret/a") == Missing(None)

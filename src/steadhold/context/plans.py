@@ -26,10 +26,12 @@ from steadhold.context.model import (
 )
 from steadhold.context.writing import GONE, SQL, New, Won, hold, let_go, settle, write
 from steadhold.kit.fields import FenceRef
+from steadhold.kit.limits import CONTEXT_WHOLE_BYTES_MAX, SEALED_BYTES_MAX
 from steadhold.kit.paths import bounds
 from steadhold.kit.plan import Plan, one, operation, rows, single_operation
-from steadhold.kit.sealed import MEDIA_TYPE
+from steadhold.kit.sealed import MEDIA_TYPE, Seal, SealReader
 from steadhold.private import RewrapNeeded
+from steadhold.private.model import NAMES_SHOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +127,33 @@ def move(
 
 
 def readable(workspace: str, prefix: str) -> Plan[list[str]]:
-    """The first paths under a prefix of whole segments whose files can be read."""
+    """The first paths under a prefix of whole segments whose files are no envelopes, whatever type they say."""
+    found: list[str] = []
     low, high = bounds(prefix)
-    found = yield from rows(SQL.readable, workspace=workspace, prefix=prefix, low=low, high=high)
-    return [path for (path,) in found]
+    asked = {"prefix": prefix, "low": low, "high": high, "limit": NAMES_SHOWN, "whole": CONTEXT_WHOLE_BYTES_MAX}
+    after = ""
+    while len(found) < NAMES_SHOWN and (
+        page := (yield from rows(SQL.readable, workspace=workspace, after=after, **asked))
+    ):
+        for path, content_type, digest, size, body in page:
+            if content_type != MEDIA_TYPE or not (yield from _sealed(workspace, digest, size, body)):
+                found.append(path)
+        after = page[-1][0]
+    return found[:NAMES_SHOWN]
+
+
+def _sealed(workspace: str, digest: bytes, size: int, body: bytes | None) -> Plan[bool]:
+    if size > SEALED_BYTES_MAX:
+        return False
+    seal, at = SealReader(), len(body or b"")
+    seal.update(body or b"")
+    while at < size:
+        piece = yield from blobs.part.plan(workspace, digest, at, size)
+        if not isinstance(piece, bytes):
+            return False
+        seal.update(piece)
+        at += len(piece)
+    return isinstance(seal.end(), Seal)
 
 
 @operation

@@ -86,11 +86,16 @@ left join steadhold.entitlements e on e.workspace = :workspace::text
 
 -- name: readable
 -- rank: read
--- The first paths under a prefix whose files are no envelopes.
-select f.path from steadhold.context_files f
-where f.workspace = :workspace::text and f.present and f.content_type <> 'application/jose'
-  and (f.path = :prefix::text or (f.path >= :low::text and f.path < :high::text))
-order by f.path limit 10
+-- A page of the files under a prefix, in byte order, with the bytes of those that say they are envelopes and are few.
+select r.path, r.content_type, r.digest, r.bytes, whole.body
+from (
+  select f.path, f.content_type, f.digest, f.bytes from steadhold.context_files f
+  where f.workspace = :workspace::text and f.present and f.path > :after::text
+    and f.path >= :prefix::text and f.path < :high::text and (f.path = :prefix::text or f.path >= :low::text)
+  order by f.path limit :limit::bigint
+) r
+left join lateral ({whole} offset 0) whole on r.content_type = 'application/jose'
+order by r.path
 
 -- name: hold_reference
 -- rank: names

@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 ENTER: Final = Sql(
     "play.enter",
-    "select (select count(*) from steadhold.workspaces w where w.workspace = entered.workspace)"
+    "select (select count(*) from steadhold.workspaces w where w.workspace = entered.workspace),"
+    " current_setting('transaction_isolation')"
     " from (select set_config('steadhold.workspace', :workspace::text, true) as workspace offset 0) entered",
     "read",
 )
@@ -25,17 +26,33 @@ OUTSIDE: Final = (
     "this connection is in no transaction: begin one, call, then commit. "
     "A durable verb takes effect with your own writes, so it needs your transaction."
 )
+ISOLATION: Final = (
+    "this transaction is {}: verbs that change something need `read committed`, for what they decide by is what "
+    "stands once they have their locks. Verbs that only read take any isolation."
+)
 
 
 def entering(call: Call[T]) -> Plan[T]:
     """Name the workspace to the database for this transaction, then play; a workspace that is not there is told."""
-    there = yield from kit.one(ENTER, int, workspace=call.workspace)
+    there, isolation = yield from kit.one(ENTER, lambda *row: row, workspace=call.workspace)
     if not there and call.name not in FOUNDS:
         raise LookupError(
             f"there is no workspace {call.workspace!r} in this database: create it with "
             f"`steadhold workspaces create {call.workspace}`, or name the one you mean"
         )
-    return (yield from call.begin())
+    plan = call.begin()
+    return (yield from (plan if isolation in {"read committed", "read uncommitted"} else _reading(plan, isolation)))
+
+
+def _reading(plan: Plan[T], isolation: str) -> Plan[T]:
+    """Play what takes no lock. A snapshot that is older than a lock does not show what the lock waited for."""
+    try:
+        step = next(plan)
+        while step.sql.rank == "read":
+            step = plan.send((yield step))
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError(ISOLATION.format(isolation))
 
 
 def play_asyncpg(conn: Any, plan: Plan[T]) -> Awaitable[T]:

@@ -191,6 +191,8 @@ def _write(workspace: str, puts: Sequence[Put]) -> Plan[list[WriteOutcome]]:
         answers = yield Step(SQL.write, [_item(workspace, puts[at]) for at in left])
         for at, (row,) in zip(left, answers, strict=True):
             answer = _Answer(*row)
+            if answer.full_of == "again":  # a rival of the same flush was first, and stored nothing
+                continue
             outcomes[at] = _settled(puts[at], answer) or (yield from _against_rival(workspace, puts[at]))
             if answer.won and answer.metered:
                 grown.append(answer)

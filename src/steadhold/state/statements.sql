@@ -129,7 +129,8 @@ with i as (
 select i.n, done.name is not null and j.n = i.n as won,
   coalesce(done.revision, held.revision) as revision, done.changed_at,
   case when done.name is null then coalesce(held.present, false) else j.body is not null end as present,
-  coalesce(j.stood, false) as stood, j.full_of,
+  coalesce(j.stood, false) as stood,
+  case when j.n = i.n then j.full_of when j.full_of is not null then 'again' end as full_of,  -- it was a rival's
   case j.full_of when 'names' then names_used when 'bytes' then bytes_used when 'mismatch' then j.next end as used,
   case j.full_of when 'names' then names_max when 'bytes' then bytes_max end as most,
   names_max is not null or bytes_max is not null as metered,
