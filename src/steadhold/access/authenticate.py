@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from steadhold.access import plans
-from steadhold.access.model import HOUSE, Found
+from steadhold.access.model import HOUSE, Actor, Found
 from steadhold.access.scopes import allows, reach
 from steadhold.access.token import opens, parse_token
 from steadhold.play.single import Player
-from steadhold.web.ask import Principal, Problem
+from steadhold.web.ask import Principal, Problem, Request
 
 V = TypeVar("V")
 
@@ -41,6 +41,11 @@ def permits(who: Principal, scope: str, name: str | None = None) -> bool:
 def within(who: Principal, scope: str) -> tuple[str, ...]:
     """The prefixes below which a key may do this, ("",) everywhere: for doors that show only what is in scope."""
     return reach(who.kind, who.scopes, scope)
+
+
+def actor(ask: Request) -> Actor:
+    """Who asks, as the verbs and the audit know it."""
+    return Actor(ask.who.subject, ask.who.key_id, ask.operation)
 
 
 @dataclass(slots=True)

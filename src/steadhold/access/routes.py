@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 from steadhold.access import model, plans, scopes, wire
+from steadhold.access.authenticate import actor
 from steadhold.access.token import Token, key_id_of, secret_of
 from steadhold.kit.ids import id_fault, new_secret
 from steadhold.kit.outcome import Missing, RevisionConflict
@@ -24,7 +25,7 @@ def create_workspace(ask: Request) -> Ask[model.Made | model.KeyEnded | model.Ta
         problem.stop("bad_name", why, pointer="/name")
     _subject(body.subject)
     token = Token("", key_id_of(ask.fresh), secret_of(new_secret()))
-    call = plans.create_workspace.call(body.name, token.key_id, token.hash, subject=body.subject, by=_actor(ask))
+    call = plans.create_workspace.call(body.name, token.key_id, token.hash, subject=body.subject, by=actor(ask))
     return _shown(ask, call, token)
 
 
@@ -54,7 +55,7 @@ def make_key(ask: Request) -> Ask[model.Made | model.Exceeds | model.KeyEnded | 
         kind=body.kind,
         scopes=body.scopes,
         expires_in_seconds=body.expires_in_seconds,
-        by=_actor(ask),
+        by=actor(ask),
     )
     return _shown(ask, call, token)
 
@@ -83,7 +84,7 @@ def rotate_key(ask: Request) -> Ask[model.Made | model.Exceeds | model.KeyEnded 
     body = decode.body(ask, wire.RotateBody)
     token = Token("", ask.params["key_id"], secret_of(new_secret()))
     call = plans.rotate_key.call(
-        ask.workspace, token.key_id, token.hash, grace_seconds=body.grace_seconds, by=_actor(ask)
+        ask.workspace, token.key_id, token.hash, grace_seconds=body.grace_seconds, by=actor(ask)
     )
     return _shown(ask, call, token, 200)
 
@@ -98,7 +99,7 @@ def revoke_key(ask: Request) -> Ask[model.Made | Missing]:
         ended = outcome.key
         return reply.json(wire.key_item(ended), revision=ended.revision, resource=f"key:{ended.key_id}")
 
-    return Ask(plans.revoke_key.call(ask.workspace, key_id, by=_actor(ask)), render, touches=(("keys", key_id),))
+    return Ask(plans.revoke_key.call(ask.workspace, key_id, by=actor(ask)), render, touches=(("keys", key_id),))
 
 
 def entitlements(ask: Request) -> Ask[model.Entitled]:
@@ -128,7 +129,7 @@ def put_entitlements(ask: Request) -> Ask[model.Entitled | RevisionConflict | Mi
                 return Problem("condition_false", "None are set yet: create them with If-None-Match: *.")
         assert_never(outcome)
 
-    call = plans.put_entitlements.call(ask.workspace, wanted.entitlements(), expected, by=_actor(ask))
+    call = plans.put_entitlements.call(ask.workspace, wanted.entitlements(), expected, by=actor(ask))
     return Ask(call, render)
 
 
@@ -147,10 +148,6 @@ def audit(ask: Request) -> Ask[list[model.Audited]]:
 def _subject(text: str) -> None:
     if (why := id_fault(text)) is not None:
         problem.stop("bad_member", why, pointer="/subject")
-
-
-def _actor(ask: Request) -> model.Actor:
-    return model.Actor(ask.who.subject, ask.who.key_id, ask.operation)
 
 
 def _told(ask: Request, found: model.Key) -> Reply:

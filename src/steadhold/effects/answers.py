@@ -7,14 +7,13 @@ from typing import Any
 
 from msgspec import UNSET
 
-from steadhold.access import Actor
 from steadhold.effects import outcomes
 from steadhold.effects.model import Effect, Entered, Kept
 from steadhold.effects.wire import EffectItem, EntryItem, HistoryItem
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
 from steadhold.web import problem, reply
-from steadhold.web.ask import Problem, Request
+from steadhold.web.ask import Problem
 
 _SAID: dict[type[Any], Callable[[Any], Problem]] = {
     StaleFence: problem.refused,
@@ -46,11 +45,6 @@ _SAID: dict[type[Any], Callable[[Any], Problem]] = {
 def refused(outcome: Refusal) -> Problem:
     """The problem that a refusal is. `tests/effects/test_model.py` holds the table complete."""
     return _SAID[type(outcome)](outcome)
-
-
-def by(ask: Request) -> Actor:
-    """Who asks, as the verbs know it."""
-    return Actor(ask.who.subject, ask.who.key_id, ask.operation)
 
 
 def effect(row: Effect, *, yours: bool = False) -> EffectItem:

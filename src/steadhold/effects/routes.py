@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from steadhold.access.authenticate import actor
 from steadhold.effects import answers, journals, plans, wire
 from steadhold.effects.model import RECONCILIATIONS, Effect, Entered, Entry, Intent, Kept, money_fault
 from steadhold.effects.outcomes import EnterOutcome, InitiateOutcome, Moved, PlanOutcome, Recorded
@@ -40,7 +41,7 @@ def plan(ask: Request) -> Ask[PlanOutcome]:
         data_ref=body.data_ref,
         causation_id=body.causation_id,
     )
-    call = plans.plan.call(ask.workspace, intent, by=answers.by(ask), job_fence=body.job_fence, fences_held=ask.fences)
+    call = plans.plan.call(ask.workspace, intent, by=actor(ask), job_fence=body.job_fence, fences_held=ask.fences)
 
     def render(outcome: PlanOutcome) -> Answer:
         if isinstance(outcome, Refusal):
@@ -57,7 +58,7 @@ def initiate(ask: Request) -> Ask[InitiateOutcome]:
     call = plans.initiate.call(
         ask.workspace,
         id,
-        by=answers.by(ask),
+        by=actor(ask),
         job_fence=body.job_fence,
         answer_within_seconds=body.answer_within_seconds,
         revision=conditions.maybe_match(ask),
@@ -101,7 +102,7 @@ def reconcile(ask: Request) -> Ask[Any]:
 
 
 def _guards(ask: Request) -> dict[str, Any]:
-    return {"by": answers.by(ask), "revision": conditions.maybe_match(ask)}
+    return {"by": actor(ask), "revision": conditions.maybe_match(ask)}
 
 
 def _evidence(body: wire.OutcomeBody | wire.SettlementBody) -> dict[str, Any]:
@@ -193,7 +194,7 @@ def enter(ask: Request) -> Ask[EnterOutcome]:
             return answers.refused(outcome)
         return reply.json(answers.entry(outcome.entered), 200 if outcome.repeated else 201)
 
-    return Ask(journals.enter.call(ask.workspace, ask.params["name"], entry, by=answers.by(ask)), render)
+    return Ask(journals.enter.call(ask.workspace, ask.params["name"], entry, by=actor(ask)), render)
 
 
 def entries(ask: Request) -> Ask[list[Entered] | Missing]:

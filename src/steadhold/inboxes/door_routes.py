@@ -9,7 +9,7 @@ from typing import Any, Final, assert_never
 from msgspec import UnsetType
 
 from steadhold import access
-from steadhold.access import Actor
+from steadhold.access.authenticate import actor
 from steadhold.inboxes import doors
 from steadhold.inboxes.door_keeper import TALLY, hash_of, token_of
 from steadhold.inboxes.door_model import (
@@ -76,7 +76,7 @@ class DoorRoutes:
             problem.stop("bad_member", why, pointer="/secret")
         call = doors.make_door.call(
             ask.workspace, inbox, id, body.scheme, body.id_from, hash_of(token),
-            self._sealed(ask.workspace, id, secret), by=_actor(ask),
+            self._sealed(ask.workspace, id, secret), by=actor(ask),
         )  # fmt: skip
         return _once(call, {"token": token, "url": f"{self.base}/v1/in/{token}", **shown}, 201)
 
@@ -88,7 +88,7 @@ class DoorRoutes:
         secret, shown = _secret(body.secret)
         fits: list[Scheme] = [scheme for scheme in SCHEMES if secret_fault(scheme, secret) is None]
         sealed = self._sealed(ask.workspace, id, secret)
-        call = doors.rotate_door.call(ask.workspace, inbox, id, sealed, fits, body.grace_seconds, by=_actor(ask))
+        call = doors.rotate_door.call(ask.workspace, inbox, id, sealed, fits, body.grace_seconds, by=actor(ask))
         return _once(call, shown, 200)
 
     def come_in(self, ask: Request) -> Ask[Came]:
@@ -102,10 +102,6 @@ class DoorRoutes:
 
     def _sealed(self, workspace: str, door: str, secret: str) -> bytes:
         return self.sealing.seal(secret.encode(), doors.of_door(workspace, door))
-
-
-def _actor(ask: Request) -> Actor:
-    return Actor(ask.who.subject, ask.who.key_id, ask.operation)
 
 
 def _secret(said: str | UnsetType) -> tuple[str, dict[str, str]]:
@@ -201,7 +197,7 @@ def delete(ask: Request) -> Ask[Door | Missing | RevisionConflict]:
         return reply.no_content(outcome.revision) if isinstance(outcome, Door) else _refused(outcome)
 
     expected = conditions.exact_match(ask)
-    call = doors.delete_door.call(ask.workspace, ask.params["inbox"], ask.params["door"], expected, by=_actor(ask))
+    call = doors.delete_door.call(ask.workspace, ask.params["inbox"], ask.params["door"], expected, by=actor(ask))
     return Ask(call, render)
 
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from steadhold.access import Actor, StorageExhausted
+from steadhold.access import StorageExhausted
+from steadhold.access.authenticate import actor
 from steadhold.events import WritersOpen
 from steadhold.kit.ids import UUID, new_secret
 from steadhold.kit.outcome import Missing, RevisionConflict
@@ -25,10 +26,6 @@ from steadhold.webhooks.outcomes import Refused
 from steadhold.webhooks.plans import Sealed
 
 FIRST: Final = "00000000-0000-0000-0000-000000000000"
-
-
-def _actor(ask: Request) -> Actor:
-    return Actor(ask.who.subject, ask.who.key_id, ask.operation)
 
 
 def refused(outcome: Refused) -> Problem:
@@ -116,7 +113,7 @@ class Doors:
         )  # fmt: skip
         text, sealed = self._secret(ask.workspace, id, asymmetric=False)
         more = (self._secret(ask.workspace, id, asymmetric=True)[1],) if body.asymmetric else ()
-        call = plans.create.call(ask.workspace, id, spec, (*more, sealed), by=_actor(ask))
+        call = plans.create.call(ask.workspace, id, spec, (*more, sealed), by=actor(ask))
         return _once(call, text, 201)
 
     def rotate(self, ask: Request) -> Ask[Any]:
@@ -124,7 +121,7 @@ class Doors:
         self._sealable()
         body, id = decode.body(ask, wire.EndpointRotateBody), ask.params["id"]
         text, sealed = self._secret(ask.workspace, id, asymmetric=body.asymmetric)
-        return _once(plans.rotate.call(ask.workspace, id, sealed, body.grace_seconds, by=_actor(ask)), text, 200)
+        return _once(plans.rotate.call(ask.workspace, id, sealed, body.grace_seconds, by=actor(ask)), text, 200)
 
     def change(self, ask: Request) -> Ask[Any]:
         """Change where an endpoint is and what it takes."""
@@ -145,7 +142,7 @@ class Doors:
             changes["header_names"] = tuple(body.headers)
         expected = conditions.exact_match(ask)
         edit: Callable[[Spec], Spec] = lambda spec: replace(spec, **changes)  # noqa: E731 - it is handed on at once
-        return Ask(plans.change.call(ask.workspace, id, expected, edit, by=_actor(ask)), _shown)
+        return Ask(plans.change.call(ask.workspace, id, expected, edit, by=actor(ask)), _shown)
 
     def replay_many(self, ask: Request) -> Ask[Any]:
         """Deliver again what has come since a moment."""
@@ -207,18 +204,18 @@ def listing(ask: Request) -> Ask[list[Endpoint]]:
 
 def delete(ask: Request) -> Ask[Any]:
     """Remove an endpoint."""
-    call = plans.delete.call(ask.workspace, ask.params["id"], conditions.exact_match(ask), by=_actor(ask))
+    call = plans.delete.call(ask.workspace, ask.params["id"], conditions.exact_match(ask), by=actor(ask))
     return Ask(call, rendered(lambda gone: reply.no_content(gone.revision)))
 
 
 def enable(ask: Request) -> Ask[Any]:
     """Let deliveries begin."""
-    return Ask(plans.enable.call(ask.workspace, ask.params["id"], by=_actor(ask)), _shown)
+    return Ask(plans.enable.call(ask.workspace, ask.params["id"], by=actor(ask)), _shown)
 
 
 def disable(ask: Request) -> Ask[Any]:
     """Begin no more attempts."""
-    return Ask(plans.disable.call(ask.workspace, ask.params["id"], by=_actor(ask)), _shown)
+    return Ask(plans.disable.call(ask.workspace, ask.params["id"], by=actor(ask)), _shown)
 
 
 def _replay_accepted(at: Replay) -> Reply:
