@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,41 +19,37 @@ from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
 from steadhold.state.routes import nothing_to_replace
 from steadhold.web import conditions, decode, problem, query, reply
-from steadhold.web.ask import Answer, Ask, Reply, Request
+from steadhold.web.ask import Answer, Ask, Problem, Reply, Request
 
 
 def name(ask: Request) -> Ask[RevisionConflict | Missing | None]:
     """A name of state is at a revision, or holds nothing."""
     named, expected = query.path(ask, "name"), conditions.put(ask)
     decode.body(ask, wire.NothingMore)
-
-    def render(outcome: RevisionConflict | Missing | None) -> Answer:
-        match outcome:
-            case None:
-                return Reply(200, revision=expected)
-            case Missing():
-                return nothing_to_replace(outcome)
-            case RevisionConflict():
-                return problem.refused(outcome)
-
-    return Ask(state.require.call(ask.workspace, named, expected), render)
+    return Ask(state.require.call(ask.workspace, named, expected), _holds(expected, nothing_to_replace))
 
 
 def file(ask: Request) -> Ask[RevisionConflict | Missing | None]:
     """A path of context is at a revision, or has no file."""
     named, expected = path_of(ask), conditions.put(ask)
     decode.body(ask, wire.NothingMore)
+    render = _holds(expected, context_answers.nothing_to_replace)
+    return Ask(context.require.call(ask.workspace, named, expected), render)
 
+
+def _holds(
+    expected: int | None, nothing: Callable[[Missing], Problem]
+) -> Callable[[RevisionConflict | Missing | None], Answer]:
     def render(outcome: RevisionConflict | Missing | None) -> Answer:
         match outcome:
             case None:
                 return Reply(200, revision=expected)
             case Missing():
-                return context_answers.nothing_to_replace(outcome)
+                return nothing(outcome)
             case RevisionConflict():
                 return problem.refused(outcome)
 
-    return Ask(context.require.call(ask.workspace, named, expected), render)
+    return render
 
 
 def job(ask: Request) -> Ask[StaleFence | RevisionConflict | Missing | None]:
