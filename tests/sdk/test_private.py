@@ -100,6 +100,14 @@ def test_an_update_creates_and_decides_anew(client, keyring):
         private.update("secret/none", lambda value: value)
 
 
+def test_an_update_takes_none_for_a_mistake(client, keyring):
+    private = client.private(keyring).state
+    private.create("secret/a", {"a": 0})
+    with pytest.raises(TypeError, match="returned None"):
+        private.update("secret/a", lambda found: found.update(a=1))
+    assert private.get("secret/a").value == {"a": 0}
+
+
 def test_who_writes_first_wins(client, keyring):
     private = client.private(keyring).state
     private.create("secret/a", 1)

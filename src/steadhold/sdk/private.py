@@ -17,7 +17,7 @@ from steadhold.sdk.deciding import TRIES_MAX, deciding
 from steadhold.sdk.errors import EnvelopeMismatch, NotFound
 from steadhold.sdk.grammar import Mode, Player, Room, Script, Stream, flow, verb
 from steadhold.sdk.private_context import PrivateContextRoom
-from steadhold.sdk.state import Name, State, StateRoom, Written, made
+from steadhold.sdk.state import Name, State, StateRoom, Written, decided, made
 from steadhold.sdk.vault import Shown, Vault
 from steadhold.sdk.words import UNSET, Unset, raw_json
 
@@ -48,13 +48,14 @@ class PrivateStateRoom(Room[Mode]):
         return State(raw, name=name, revision=shown.revision, digest=hashlib.sha256(raw).digest())
 
     def _shown(self, name: str, revision: int | None = None) -> Script[Shown]:
+        least = yield from self.vault.least("state", name)
         try:
             found = yield from StateRoom.get.script(self, name, revision=revision)
         except NotFound as absent:
             if revision is None:
-                yield from self.vault.absent("state", name, absent.last_revision)
+                yield from self.vault.absent("state", name, absent.last_revision, least)
             raise
-        return Shown(found.raw, found.revision)
+        return Shown(found.raw, found.revision, least)
 
     @verb
     def put(
@@ -133,7 +134,7 @@ class PrivateStateRoom(Room[Mode]):
 
         def decide(found: State | None) -> Script[State]:
             value, revision = (create, None) if found is None else (found.value, found.revision)
-            raw = exact.encode(fn(value))
+            raw = decided(fn(value))
             return made(name, raw, self._write(name, raw, revision, fences, None))
 
         creates = not isinstance(create, Unset)
@@ -157,7 +158,9 @@ class PrivateStateRoom(Room[Mode]):
 class Private(Generic[Mode]):
     """`client.private(keyring)`: the rooms whose contents only holders of the keyring can read."""
 
-    def __init__(self, player: Player, keyring: Keyring, high_water: HighWater | None = None) -> None:
-        vault = Vault(keyring, high_water)
+    def __init__(
+        self, player: Player, keyring: Keyring, high_water: HighWater | None = None, workspace: str | None = None
+    ) -> None:
+        vault = Vault(keyring, high_water, workspace)
         self.state: PrivateStateRoom[Mode] = PrivateStateRoom(player, vault)
         self.context: PrivateContextRoom[Mode] = PrivateContextRoom(player, vault)

@@ -152,7 +152,7 @@ class StateRoom(Room[Mode]):
 
         def decide(found: State | None) -> Script[State]:
             value, revision = (create, None) if found is None else (found.value, found.revision)
-            raw = exact.encode(_decided(fn(value)))
+            raw = decided(fn(value))
             return made(name, raw, _write(name, raw, revision, fences, None))
 
         creates = not isinstance(create, Unset)
@@ -206,10 +206,15 @@ def made(name: str, raw: bytes, write: Script[Written]) -> Script[State]:
     return State(raw, name=name, revision=written.revision, digest=hashlib.sha256(raw).digest())
 
 
-def _decided(value: JsonValue) -> JsonValue:
+def decided(value: JsonValue) -> bytes:
+    """The JSON of what the function of an update returned.
+
+    Raises:
+        TypeError: it returned nothing, as one does that alters the value that it was given.
+    """
     if value is None:
         raise TypeError("The function of an update returns the new value; it returned None. To write null, use put.")
-    return value
+    return exact.encode(value)
 
 
 def _write(
