@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import secrets
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 from steadhold.cli.program import program
 from steadhold.envelopes import Bound, EnvelopeRefused, HighWater, Keyring, seal
 from steadhold.sdk import AsyncClient, Client
+from steadhold.sdk.approvals import Artifact
 from steadhold.sdk.errors import EnvelopeMismatch, PlaintextPresent, PlaintextRefused, Problem, RevisionConflict
 from tests.sdk.site import key, site  # noqa: F401 - fixtures
 
@@ -40,6 +42,22 @@ def test_bytes_are_sealed_and_opened_exactly(client, keyring, body):
     assert (found.body, found.revision, found.content_type) == (body, made.revision, "application/pdf")
     stored = client.context.read("secret/a")
     assert (stored.content_type, stored.body[:3]) == ("application/jose", b"eyJ")
+
+
+def test_a_reference_names_what_the_server_has(client, keyring):
+    """And says nothing about what is in it: the digest of a few bytes is as good as they are."""
+    private = client.private(keyring).context
+    made = private.write("secret/a", b"yes", if_revision=None)
+    found = private.read("secret/a")
+    assert found.digest == hashlib.sha256(b"yes").digest()
+    assert found.digest.hex() not in found.reference
+    assert found.reference == made.reference == client.context.read("secret/a").reference
+    artifact = Artifact.of_file(found)
+    assert artifact == Artifact.of_file(client.context.read("secret/a"))
+    asked = client.approvals.request(artifact, action="read", title="May I?", approvers=["x"], expires_in_seconds=60)
+    assert (asked.state, asked.artifact.reference) == ("pending", made.reference)
+    job = client.jobs.submit("t", input_ref=found.reference)
+    assert client.context.resolve(client.jobs.get(job.job_id).input_ref) == client.context.read("secret/a").body
 
 
 async def test_the_same_awaited(site, key, keyring):  # noqa: F811 - fixtures

@@ -33,8 +33,12 @@ class Artifact(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of_file(cls, file: File) -> Self:
-        """The artifact that a file of context is, at this revision: its bytes stay as long as the approval does."""
-        return cls(file.reference, str(file.revision), f"sha256:{file.digest.hex()}", len(file.body))
+        """The artifact that a file of context is, at this revision: its bytes stay as long as the approval does.
+
+        Of one that is sealed, that is the envelope.
+        """
+        stored = file.stored
+        return cls(file.reference, str(file.revision), f"sha256:{stored.digest.hex()}", stored.bytes)
 
     def named(self) -> dict[str, str]:
         """The three members by which it is known."""

@@ -7,14 +7,27 @@ from datetime import datetime
 import msgspec
 
 
+class Envelope(msgspec.Struct, frozen=True):
+    """What the server has of a file that is sealed: the SHA-256 of the envelope, and how many bytes it has."""
+
+    digest: bytes
+    bytes: int
+
+
 class File(msgspec.Struct, frozen=True):
-    """A revision of a file: its bytes as they were written, and their SHA-256."""
+    """A revision of a file: its bytes as they were written, their SHA-256, and the envelope they came in, if any."""
 
     path: str
     revision: int
     content_type: str
     digest: bytes
     body: bytes
+    envelope: Envelope | None = None
+
+    @property
+    def stored(self) -> Envelope:
+        """Digest and size of the bytes that the server has: those of the envelope, where there is one."""
+        return self.envelope or Envelope(self.digest, len(self.body))
 
     @property
     def text(self) -> str:
@@ -27,9 +40,9 @@ class File(msgspec.Struct, frozen=True):
 
     @property
     def reference(self) -> str:
-        """What names exactly these bytes, as far as they are at this path: for inputs, results and approvals."""
+        """What names exactly these bytes, as the server has them at this path: for inputs, results and approvals."""
         escaped = self.path.replace("%", "%25").replace("@", "%40").replace("#", "%23")
-        return f"context:{escaped}@{self.revision}#sha256:{self.digest.hex()}"
+        return f"context:{escaped}@{self.revision}#sha256:{self.stored.digest.hex()}"
 
 
 class NoFile(msgspec.Struct, frozen=True):

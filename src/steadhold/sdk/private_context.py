@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.context import OCTETS, TEXT, ContextRoom
-from steadhold.sdk.context_shapes import File, FileEntry, FileWritten
+from steadhold.sdk.context_shapes import Envelope, File, FileEntry, FileWritten
 from steadhold.sdk.deciding import TRIES_MAX, deciding
 from steadhold.sdk.errors import EnvelopeMismatch, NotFound
 from steadhold.sdk.grammar import Mode, Player, Room, Script, Stream, flow, verb
@@ -26,6 +26,8 @@ class PrivateContextRoom(Room[Mode]):
     def read(self, path: str, *, revision: int | None = None) -> Script[File]:
         """Read a file, or an older `revision` of it, and open it. Its digest is that of the opened bytes.
 
+        Its reference names the envelope, which is what the server has.
+
         Raises:
             NotFound, RevisionPruned, BadAnswer: as `client.context.read`.
             EnvelopeRefused: what came was not sealed for this path and revision by a key of the keyring.
@@ -36,16 +38,18 @@ class PrivateContextRoom(Room[Mode]):
     def _read(self, path: str, revision: int | None = None) -> Script[File]:
         shown = yield from self._shown(path, revision)
         body, bound = yield from self.vault.opened("context", path, shown, revision)
-        return File(path, shown.revision, bound.content_type, hashlib.sha256(body).digest(), body)
+        envelope = Envelope(hashlib.sha256(shown.raw).digest(), len(shown.raw))
+        return File(path, shown.revision, bound.content_type, hashlib.sha256(body).digest(), body, envelope)
 
     def _shown(self, path: str, revision: int | None = None) -> Script[Shown]:
+        least = yield from self.vault.least("context", path)
         try:
             found = yield from ContextRoom.read.script(self, path, revision=revision)
         except NotFound as absent:
             if revision is None:
-                yield from self.vault.absent("context", path, absent.last_revision)
+                yield from self.vault.absent("context", path, absent.last_revision, least)
             raise
-        return Shown(found.body, found.revision)
+        return Shown(found.body, found.revision, least)
 
     @verb
     def write(
