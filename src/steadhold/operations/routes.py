@@ -24,7 +24,8 @@ from steadhold.operations.model import (
 )
 from steadhold.operations.plans import abandon, look, receipts
 from steadhold.web import query, reply
-from steadhold.web.ask import Answer, Ask, Headers, Problem, Reply, Request, Route, Wait
+from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route, Wait
+from steadhold.web.problem import SOON
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,11 +46,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 Found: TypeAlias = Receipt | NotCommitted | OperationExpired | OutOfScope
 Abandoned: TypeAlias = Receipt | OperationExpired | OperationClock | InFlightHere | OutOfScope
-_SOON: Final[Headers] = (("retry-after", "1"),)
 IN_FLIGHT: Final = Problem(
     "operation_in_flight",
     "A request under this operation id has not ended; send this one again, or ask for its receipt.",
-    headers=_SOON,
+    headers=SOON,
 )
 
 
@@ -103,7 +103,7 @@ class Doors:
                 detail = (
                     "Nothing has committed under this id; it may still be in flight. Abandon it to know for certain."
                 )
-                return Problem("operation_not_committed", detail, headers=_SOON)
+                return Problem("operation_not_committed", detail, headers=SOON)
             case OperationExpired() | OperationClock() | InFlightHere():
                 return unanswered(outcome)
             case OutOfScope(scope):

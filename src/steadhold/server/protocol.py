@@ -16,15 +16,13 @@ from steadhold.server.exchange import Exchange, Fields, Serve
 from steadhold.server.reading import PIECE_BYTES, UNREAD_BYTES_MAX, Reading, Unreadable
 from steadhold.web.ask import Problem
 from steadhold.web.codes import PROBLEMS
-from steadhold.web.problem import MEDIA_TYPE, encode
+from steadhold.web.problem import MEDIA_TYPE, SOON, encode
 
 FAREWELL_SECONDS: Final = 2
 """How long a client that was told off while it still sent has to read that and close."""
 
 _SLOW: Final = Problem("request_timeout", "The request did not arrive in time.")
-_FULL: Final = Problem(
-    "unavailable", "This server has all the connections that it takes.", headers=(("retry-after", "1"),)
-)
+_FULL: Final = Problem("unavailable", "This server has all the connections that it takes.", headers=SOON)
 
 
 class Connection(Reading, asyncio.Protocol):

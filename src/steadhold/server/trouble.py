@@ -8,18 +8,18 @@ from steadhold.db.errors import DatabaseError
 from steadhold.db.pool import ABSENT, PoolClosedError
 from steadhold.operations.routes import IN_FLIGHT
 from steadhold.play.single import Busy, OutcomeUnknown, Unavailable
-from steadhold.web.ask import Headers, Problem
+from steadhold.web.ask import Problem
+from steadhold.web.problem import SOON
 
 CLAIM: Final = "operations.claim"
-_SOON: Final[Headers] = (("retry-after", "1"),)
-_FULL: Final = Problem("too_many_requests", "More requests wait than are taken; send this one later.", headers=_SOON)
-_BUSY: Final = Problem("busy", "Another transaction holds a row that this needs; nothing was changed.", headers=_SOON)
-_AWAY: Final = Problem("unavailable", "The database cannot be reached now; nothing was changed.", headers=_SOON)
+_FULL: Final = Problem("too_many_requests", "More requests wait than are taken; send this one later.", headers=SOON)
+_BUSY: Final = Problem("busy", "Another transaction holds a row that this needs; nothing was changed.", headers=SOON)
+_AWAY: Final = Problem("unavailable", "The database cannot be reached now; nothing was changed.", headers=SOON)
 _UNKNOWN: Final = Problem(
     "outcome_unknown",
     "The connection to the database broke while this was committing. Send it again under the same operation id, "
     "ask for the operation, or read what it would have changed.",
-    headers=_SOON,
+    headers=SOON,
 )
 _WORN: Final = ("08", "53", "57P")
 """Classes of SQLSTATE that say: not now. Connections, resources, shutdown."""

@@ -7,12 +7,15 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
-from steadhold.web.ask import Problem, Stop
+from steadhold.web.ask import Headers, Problem, Stop
 from steadhold.web.codes import PROBLEMS
 
 MEDIA_TYPE: Final = "application/problem+json"
 MISSING: Final = Problem("not_found", "Nothing that you may see has this name or address.")
 """The one answer for a missing, a foreign and a malformed id."""
+
+SOON: Final[Headers] = (("retry-after", "1"),)
+"""Of what passes by itself: it may be sent again after a second."""
 
 _ENCODER: Final = msgspec.json.Encoder()
 

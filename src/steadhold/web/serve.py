@@ -22,7 +22,6 @@ from steadhold.web.above import Above, Seen
 from steadhold.web.ask import (
     Answer,
     Ask,
-    Headers,
     Principal,
     Problem,
     Reply,
@@ -41,15 +40,14 @@ from steadhold.web.guard import guardable, guarded
 from steadhold.web.heading import Heading
 from steadhold.web.hold import ClientGone, KeyGone, hold, is_gone
 from steadhold.web.hub import Hub
-from steadhold.web.problem import MISSING, stop
+from steadhold.web.problem import MISSING, SOON, stop
 from steadhold.web.router import Found, Router, allowed
 from steadhold.web.streaming import Streams
 from steadhold.web.taking import Incoming, ended, noted, taken
 from steadhold.web.turn import Turn
 from steadhold.web.wire import Send
 
-_SOON: Final[Headers] = (("retry-after", "1"),)
-_UNREAD: Final = Problem("unavailable", "The database was lost while it was read; nothing was changed.", headers=_SOON)
+_UNREAD: Final = Problem("unavailable", "The database was lost while it was read; nothing was changed.", headers=SOON)
 _INTERNAL: Final = "This was not foreseen, so read what it would have changed. The log has more under the request's id."
 
 
@@ -247,7 +245,7 @@ class Doors:
 
     def _overdue(self, turn: Turn) -> Problem:
         if not turn.acting:
-            return Problem("unavailable", "The answer took too long.", headers=_SOON)
+            return Problem("unavailable", "The answer took too long.", headers=SOON)
         return self._known_by(turn, Problem("outcome_unknown", "The answer took too long; it may have taken effect."))
 
     def _troubled(self, turn: Turn, error: Exception) -> Problem:

@@ -15,6 +15,7 @@ from steadhold.web.ask import Problem, Reply, Rest, Stop, Stream
 from steadhold.web.exchange import Exchange
 from steadhold.web.hold import POLL_SECONDS, watching
 from steadhold.web.hub import Hint, Hub
+from steadhold.web.problem import SOON
 from steadhold.web.turn import Turn
 
 LOOK_SECONDS: Final = 1.0
@@ -23,11 +24,11 @@ LOOK_SECONDS: Final = 1.0
 BREATH_SECONDS: Final = 0.001
 """How long a rest is at least, for each stream that there is, up to a poll: all look 1,000 times a second at most."""
 
-_FULL: Final = Problem("unavailable", "This server has all the streams that it takes.", headers=(("retry-after", "1"),))
+_FULL: Final = Problem("unavailable", "This server has all the streams that it takes.", headers=SOON)
 _FULL_HERE: Final = Problem(
     "too_many_streams",
     "The workspace has all the streams open that it may have at one server.",
-    headers=(("retry-after", "1"),),
+    headers=SOON,
 )
 
 

@@ -15,15 +15,13 @@ from steadhold.web.ask import Answer, Ask, Problem, Pull, Stop, Taking, Whole
 from steadhold.web.auth import refuse
 from steadhold.web.exchange import Exchange
 from steadhold.web.hub import Hub
-from steadhold.web.problem import stop
+from steadhold.web.problem import SOON, stop
 from steadhold.web.turn import Turn
 
 LOOK_SECONDS: Final = 1.0
 """How often it is looked whether a body may still come."""
 
-_STOPPING: Final = Problem(
-    "unavailable", "The server stops; send it to another, or a little later.", headers=(("retry-after", "1"),)
-)
+_STOPPING: Final = Problem("unavailable", "The server stops; send it to another, or a little later.", headers=SOON)
 
 
 class Incoming:
