@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from contextlib import contextmanager
 from decimal import Decimal
 
@@ -14,18 +15,26 @@ from steadhold.envelopes import Bound, EnvelopeRefused, HighWater, Keyring, Roll
 from steadhold.kit import fields
 from steadhold.kit.sealed import seal_of
 from steadhold.sdk import AsyncClient, Client
-from steadhold.sdk.errors import NotFound, PlaintextPresent, PlaintextRefused, RevisionConflict
+from steadhold.sdk.errors import (
+    BadAnswer,
+    EnvelopeMismatch,
+    NotFound,
+    PlaintextPresent,
+    PlaintextRefused,
+    RevisionConflict,
+)
 from steadhold.sdk.state import Get, Put
 from tests.sdk.site import key, site  # noqa: F401 - fixtures
 
 
 @contextmanager
-def lying(client, raw, revision):
+def lying(client, raw, revision, workspace=None, before=lambda: None):
     """A server that shows an envelope of its choice for whatever is asked."""
 
     def answer(request):
         if request.url.path == "/v1/whoami":
-            return sent(msgspec.json.encode({"workspace": whose(client)}))
+            return sent(msgspec.json.encode({"workspace": workspace or whose(client)}))
+        before()
         digest = fields.write_digest(hashlib.sha256(raw).digest())
         return sent(raw, etag=f'"{revision}"', revision=str(revision), **{"repr-digest": digest})
 
@@ -204,3 +213,65 @@ def test_a_batch_reads_and_writes_envelopes(client, keyring):
     (came,) = client.state.batch([Put("secret/a", raw=seal(keyring, there, b"2"), if_revision=1)])
     assert came.status == 200
     assert client.private(keyring).state.get("secret/a").value == 2
+
+
+@pytest.mark.parametrize("number", [0, -1, 1, 2, 2**63, 10**40, True, "7", 7.5, None])
+def test_nothing_is_sealed_for_a_number_that_was(keyring, number):
+    """What a liar got for an old number, it could show in place of what had that number."""
+    asked = []
+
+    def answer(request):
+        asked.append(request)
+        if request.url.path == "/v1/whoami":
+            return sent(b'{"workspace": "w"}')
+        told = {"type": "x", "title": "x", "status": 422, "code": "envelope_mismatch", "next_revision": number}
+        raw = json.dumps(told).encode()
+        return httpx2.Response(422, headers={"content-type": "application/problem+json"}, stream=httpx2.ByteStream(raw))
+
+    with (
+        Client("http://liar.invalid", "none", transport=httpx2.MockTransport(answer)) as liar,
+        pytest.raises((BadAnswer, EnvelopeMismatch)),
+    ):
+        liar.private(keyring).state.put("secret/a", 1, if_revision=2)
+    assert [request.method for request in asked] == ["GET", "PUT"]
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**63, 10**40, True])
+def test_a_number_that_nothing_can_have_is_not_kept(keyring, tmp_path, number):
+    def answer(_):
+        told = {"type": "x", "title": "x", "status": 404, "code": "not_found", "last_revision": number}
+        raw = json.dumps(told).encode()
+        return httpx2.Response(404, headers={"content-type": "application/problem+json"}, stream=httpx2.ByteStream(raw))
+
+    water = tmp_path / "seen"
+    with Client("http://liar.invalid", "none", transport=httpx2.MockTransport(answer)) as liar:
+        for room in ("state", "context"):
+            private = liar.private(keyring, high_water=HighWater(water), workspace="w")
+            with pytest.raises((BadAnswer, NotFound)):
+                private.state.get("secret/a") if room == "state" else private.context.read("secret/a")
+    assert HighWater(water).seen("w", "state", "secret/a") == 0
+
+
+def test_a_server_is_not_believed_which_workspace_it_is(client, keyring):
+    """Whose keyring opens several says which one is meant: no server shows one in place of another."""
+    there = Bound(workspace="other", kind="state", name="secret/a", content_type="application/json", revision=1)
+    with lying(client, seal(keyring, there, b"1"), 1, workspace="other") as liar:
+        assert liar.private(keyring).state.get("secret/a").value == 1
+        with pytest.raises(EnvelopeRefused, match="workspace differ"):
+            liar.private(keyring, workspace="mine").state.get("secret/a")
+
+
+def test_who_answers_late_is_no_liar(client, keyring, tmp_path):
+    """A newer revision is seen while an older answer is on its way, of a reading and of a write alike."""
+    water = HighWater(tmp_path / "seen")
+    private = client.private(keyring, high_water=water).state
+    private.create("secret/a", 1)
+    envelope = client.state.get("secret/a").raw
+    ours = seal_of(envelope).bound.workspace
+
+    def late():
+        water.saw(ours, "state", "secret/a", 9)
+
+    with lying(client, envelope, 1, before=late) as slow:
+        assert slow.private(keyring, high_water=water, workspace=ours).state.get("secret/a").value == 1
+    assert water.seen(ours, "state", "secret/a") == 9

@@ -52,14 +52,17 @@ class Rooms(Player, Generic[Mode]):
         self.entitlements: EntitlementsRoom[Mode] = EntitlementsRoom(self)
         self.audit: AuditRoom[Mode] = AuditRoom(self)
 
-    def private(self, keyring: Keyring, *, high_water: HighWater | None = None) -> Private[Mode]:
+    def private(
+        self, keyring: Keyring, *, high_water: HighWater | None = None, workspace: str | None = None
+    ) -> Private[Mode]:
         """The rooms whose contents are sealed before they are sent, and opened when they come.
 
-        `high_water` keeps what was seen, and finds out who shows something older. Needs `steadhold[crypto]`.
+        `high_water` keeps what was seen, and finds out who shows something older. `workspace` is the one that envelopes
+        are bound to; without it the server is asked, and believed. Needs `steadhold[crypto]`.
         """
         from steadhold.sdk.private import Private
 
-        return Private(self, keyring, high_water)
+        return Private(self, keyring, high_water, workspace)
 
     def commit(self, *, operation_id: str | None = None) -> Commit[Mode]:
         """Change several things together, all or nothing, in a `with` (or `async with`) block that notes them."""

@@ -16,6 +16,7 @@ from steadhold.sdk.grammar import Got, Pause, Script, Send
 from steadhold.sdk.words import at, change, put_if, read
 
 TRIES_MAX: Final = 32
+REVISION_END: Final = 2**63
 
 
 class _Self(msgspec.Struct):
@@ -23,10 +24,11 @@ class _Self(msgspec.Struct):
 
 
 class Shown(NamedTuple):
-    """What a server shows of a name: an envelope, it says, and its revision."""
+    """What a server shows of a name: an envelope, it says, and its revision. `least` was seen when it was asked."""
 
     raw: bytes
     revision: int
+    least: int | None = None
 
 
 class Vault:
@@ -34,9 +36,9 @@ class Vault:
 
     __slots__ = ("_workspace", "high_water", "keyring")
 
-    def __init__(self, keyring: Keyring, high_water: HighWater | None = None) -> None:
+    def __init__(self, keyring: Keyring, high_water: HighWater | None = None, workspace: str | None = None) -> None:
         self.keyring, self.high_water = keyring, high_water
-        self._workspace = ""
+        self._workspace = workspace or ""
 
     def bound(self, kind: Kind, name: str, revision: int, content_type: str) -> Script[Bound]:
         """What an envelope for a name has to be bound to."""
@@ -62,26 +64,36 @@ class Vault:
         bound = yield from self.bound(kind, name, shown.revision, kept)
         data = open_envelope(self.keyring, bound, shown.raw)
         if asked is None:
-            self.saw(bound)
+            self.saw(bound, shown.least)
         return data, bound
 
-    def absent(self, kind: Kind, name: str, last_revision: int | None) -> Script[None]:
+    def absent(self, kind: Kind, name: str, last_revision: int | None, least: int | None = None) -> Script[None]:
         """Take into account that a name holds nothing, where the server says since when.
 
         Raises:
-            RolledBack: it had a higher revision once.
+            RolledBack: it had a higher revision once. BadAnswer: no name can have had that revision.
         """
-        if last_revision is not None:
-            self.saw((yield from self.bound(kind, name, last_revision, "")))
+        if last_revision is None:
+            return
+        if isinstance(last_revision, bool) or not 0 < last_revision < REVISION_END:
+            raise BadAnswer(f"{name!r} is said to have had revision {last_revision}, which none can have.")
+        self.saw((yield from self.bound(kind, name, last_revision, "")), least)
 
-    def saw(self, bound: Bound) -> None:
-        """Take a revision into account, where that is asked for.
+    def least(self, kind: Kind, name: str) -> Script[int | None]:
+        """What has been seen of a name when it is about to be asked; None where nobody keeps that."""
+        if self.high_water is None:
+            return None
+        bound = yield from self.bound(kind, name, 1, "")
+        return self.high_water.seen(bound.workspace, kind, name)
+
+    def saw(self, bound: Bound, least: int | None) -> None:
+        """Take a revision into account, where that is asked for; `least` had been seen before it was asked for.
 
         Raises:
-            RolledBack: a higher one was seen before.
+            RolledBack: it is lower than that.
         """
         if self.high_water is not None:
-            self.high_water.saw(bound.workspace, bound.kind, bound.name, bound.revision)
+            self.high_water.saw(bound.workspace, bound.kind, bound.name, bound.revision, least)
 
     def put(
         self,
@@ -99,9 +111,7 @@ class Vault:
         try:
             return (yield from self._sent(bound, data, expected, fences, key))
         except EnvelopeMismatch as other:
-            if other.next_revision is None:
-                raise
-            bound = msgspec.structs.replace(bound, revision=other.next_revision)
+            bound = msgspec.structs.replace(bound, revision=_next(other, name, expected or 0))
             return (yield from self._sent(bound, data, expected, fences, key))
 
     def _sent(
@@ -109,10 +119,11 @@ class Vault:
     ) -> Script[Got]:
         headers = {**put_if(expected), "content-type": MEDIA_TYPE}
         sealed, target = seal(self.keyring, bound, data), at(bound.kind, path=bound.name)
+        least = yield from self.least(bound.kind, bound.name)
         got = yield change("PUT", target, sealed, operation_id=key, fences=fences, headers=headers)
         if got.revision != bound.revision:
             raise BadAnswer(f"{bound.name!r} was sealed as revision {bound.revision}, and stored as another.")
-        self.saw(bound)
+        self.saw(bound, least)
         return got
 
     def rewrap(self, kind: Kind, name: str, look: Callable[[], Script[Shown]]) -> Script[bool]:
@@ -141,6 +152,16 @@ class Vault:
         data, bound = yield from self.opened(kind, name, shown)
         yield from self.put(kind, name, data, bound.content_type, expected=shown.revision)
         return True
+
+
+def _next(told: EnvelopeMismatch, name: str, expected: int) -> int:
+    """The revision to seal for: what has a number that the name has had could be shown in place of what had it."""
+    revision = told.next_revision
+    if revision is None:
+        raise told
+    if isinstance(revision, bool) or not expected < revision < REVISION_END:
+        raise BadAnswer(f"{name!r} is said to be at revision {revision} next, after {expected}.") from told
+    return revision
 
 
 __all__ = ["TRIES_MAX", "EnvelopeRefused", "Shown", "Vault"]
