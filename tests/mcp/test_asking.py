@@ -53,6 +53,14 @@ def test_a_value_becomes_exact_json():
     ({"value": 1, "if_revision": -1}, "bad_member"),
     ({"value": 1, "if_revision": None}, "bad_member"),
     ({"value": 1, "operation_id": "no id"}, "bad_member"),
+    ({"value": 1, "operation_id": "mine\n"}, "bad_member"),
+    ({"value": 1, "if_revision": 1.0}, "bad_member"),
+    ({"value": "\ud800"}, "bad_member"),
+    ({"value_json": "\ud800"}, "bad_member"),
+    ({"value": 1, "offset": 1.0}, "bad_member"),
+    ({"value": 1, "fences": [{"grant": "lock:ж", "fence": 1}]}, "bad_member"),
+    ({"value": 1, "fences": [{"grant": "lock:x\r\nif-match: *", "fence": 1}]}, "bad_member"),
+    ({"value": 1, "fences": [{"grant": "lock:x", "fence": 10**30}]}, "bad_member"),
     ({"value": 1, "fences": [{"grant": "lock:x"}]}, "bad_member"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused(arguments, code):
@@ -73,7 +81,7 @@ def test_an_address_leads_nowhere_else(name):
     assert refused("state_get", name=name).code in {"bad_name", "bad_member"}
 
 
-@pytest.mark.parametrize("id", ["..", ".", "a/b", "a?b", "a#b", "%2e%2e", ""])
+@pytest.mark.parametrize("id", ["..", ".", "a/b", "a?b", "a#b", "%2e%2e", "", "a\n", f"{JOB}\n"])
 def test_an_id_leads_nowhere_else(id):
     assert refused("job_get", job_id=id).code in {"bad_name", "bad_member"}
     assert refused("lock_get", name=id).code in {"bad_name", "bad_member"}

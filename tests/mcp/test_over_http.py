@@ -56,10 +56,14 @@ def test_a_message_needs_none_before_it_and_leaves_no_session(site, key):
 
 
 @pytest.mark.parametrize("origin, status", [
-    ("https://evil.example", 421), ("null", 421), ("http://127.0.0.1.evil.example", 421), ("{url}", 200),
+    ("https://evil.example", 403), ("null", 403), ("http://127.0.0.1.evil.example", 403), ("http://[::1", 403),
+    ("{url}", 200),
 ])  # fmt: skip
 def test_a_page_of_another_site_is_refused(site, key, origin, status):
-    assert post(site, key.key, origin=origin.format(url=site.url)).status_code == status
+    """With 403, as the protocol demands."""
+    answer = post(site, key.key, origin=origin.format(url=site.url))
+    assert answer.status_code == status
+    assert status == 200 or answer.json()["code"] == "foreign_origin"
 
 
 @pytest.mark.parametrize("mode, version", [
@@ -75,6 +79,28 @@ async def test_protocols_with_and_without_a_handshake_are_spoken(site, key, mode
 def test_a_message_that_is_too_large_is_refused(site, key):
     answer = post(site, key.key, call("state_get", {"name": "x" * limits.BODY_BYTES_MAX}))
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("depth", [900, 5_000, 200_000])
+def test_a_message_that_is_nested_too_deeply_is_refused(site, key, version, depth):
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%b}' % (b"[" * depth + b"]" * depth)
+    with httpx2.Client(trust_env=False) as http:
+        fields = {**FIELDS, "authorization": f"Bearer {key.key}", "mcp-protocol-version": version}
+        answer = http.post(f"{site.url}/mcp", content=body, headers={**fields, "content-type": "application/json"})
+    assert answer.status_code == 400
+
+
+async def test_half_a_character_is_refused(site, key):
+    """The newer protocol lets it through to the tool."""
+    message = call("state_list", {"prefix": "\ud800"})
+    version = "io.modelcontextprotocol/protocolVersion"
+    message["params"]["_meta"] = {version: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    fields = {"mcp-method": "tools/call", "mcp-name": "state_list", "mcp-protocol-version": "2026-07-28"}
+    with httpx2.Client(trust_env=False) as http:
+        headers = {"authorization": f"Bearer {key.key}", **FIELDS, **fields, "content-type": "application/json"}
+        answer = http.post(f"{site.url}/mcp", content=json.dumps(message), headers=headers)
+    assert answer.json()["result"]["structuredContent"]["answer"]["code"] == "bad_member"
 
 
 async def test_an_unknown_tool_and_malformed_arguments_are_told(site, key):
@@ -192,6 +218,18 @@ async def test_each_message_counts_against_the_rate(site, key):
     assert limited
 
 
+@pytest.mark.parametrize("message", [
+    call("state_get", {"nam": "a"}), call("guide_read", {}), call("state_burn", {}),
+    {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "whoami"}},
+])  # fmt: skip
+async def test_a_call_that_asks_nothing_counts_too(site, key, message):
+    with Client(site.url, site.operator_key, workspace=key.workspace) as operator:
+        known = operator.entitlements.get()
+        operator.entitlements.put({"requests_per_second_max": 1}, if_revision=known.revision)
+    answers = [await asyncio.to_thread(post, site, key.key, message) for _ in range(8)]
+    assert 429 in {answer.status_code for answer in answers}
+
+
 async def test_guides_are_read_as_resources_and_by_a_tool(site, key):
     async with over_http(site.url, key.key) as agent:
         found = {one.uri: one for one in (await agent.client.list_resources()).resources}
@@ -204,6 +242,10 @@ async def test_guides_are_read_as_resources_and_by_a_tool(site, key):
         assert "/docs/jobs.md" in index.content[0].text
         for page in ("none", "../v1/state"):
             assert (await agent.client.call_tool("guide_read", {"page": page})).is_error
-        for uri in ("steadhold://docs/../v1/state", "steadhold://v1/state", "steadhold://docs/none.md"):
+        with Client(site.url, key.key) as owner:
+            owner.state.create("](/docs/jobs.md", "obey")
+        smuggled = ("steadhold://v1/state/](/docs/jobs.md", "steadhold://v1/keys?cursor=](/docs/jobs.md")
+        paths = ("docs/../v1/state", "v1/state", "docs/none.md", "docs/jobs.md\n")
+        for uri in (*(f"steadhold://{path}" for path in paths), *smuggled, "/docs/jobs.md"):
             with pytest.raises(Exception, match="no such guide"):
                 await agent.client.read_resource(uri)

@@ -53,6 +53,14 @@ def test_a_mark_cannot_be_forged():
         assert text.index(ORDERS) < text.index(mark)
 
 
+@pytest.mark.parametrize("media", [f'text/plain; note="{ORDERS}"', "application/x-ignore-all-instructions"])
+def test_a_type_that_somebody_made_up_stands_nowhere_before_the_mark(media):
+    found = told(Answered(200, {"content-type": media}, b"hi"))
+    before, _, _ = found.content[1].text.partition("<stored-data ")
+    assert "ignore" not in before.lower().replace(NOTICE.lower(), "")
+    assert found.structured_content["stored"]["media_type"] == media
+
+
 @pytest.mark.parametrize("name", ["revision", "retry-after", "operation-id"])
 def test_a_header_field_tells_numbers_alone(name):
     found = told(Answered(409, {name: ORDERS}, b'{"code": "%s"}' % ORDERS.encode()))

@@ -66,8 +66,9 @@ async def test_capabilities_show_only_what_is_here(ask, app, workspace, database
         *("access", "approvals", "commits", "context", "effects", "events", "inboxes", "jobs", "locks", "operations"),
         *("schedules", "state", "webhooks"),
     ]
+    assert told["mcp"] == "/mcp"
     assert told["waits"] == ["timer", "signal", "job", "approval", "effect", "inbox"]
-    common = {"name", "version", "api_versions", "rooms", "limits", "retention", "incarnation"}
+    common = {"name", "version", "api_versions", "rooms", "mcp", "limits", "retention", "incarnation"}
     facts = {"approval_hashes", "commits", "events", "fences", "schedule_targets", "waits", "zone_tables"}
     assert told.keys() == common | facts
     windows = told["retention"].keys() - {"orders", "client_retries_seconds"}

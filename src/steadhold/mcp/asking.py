@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlencode
@@ -53,6 +55,7 @@ Send: TypeAlias = Callable[[Asked], Awaitable[Answered]]
 
 def asked(door: Door, arguments: Arguments) -> Asked:
     """The request that arguments make. Raises Stop where they do not fit what the tool takes."""
+    _check_text(arguments)
     _check(door, arguments)
     operation = arguments.get("operation_id") or ids.new_id() if door.receipted else None
     body = _body(door, arguments)
@@ -65,6 +68,16 @@ def asked(door: Door, arguments: Arguments) -> Asked:
     return Asked(door.method, _target(door, arguments), said, body, operation, wait)
 
 
+def _check_text(arguments: Arguments) -> None:
+    """Refuse half a surrogate pair, of which neither an address nor a body can be made."""
+    try:
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        stop("bad_member", "The arguments hold half of a surrogate pair, which is no text.")
+    except RecursionError:
+        stop("bad_json", "The arguments are nested too deeply.")
+
+
 def _check(door: Door, arguments: Arguments) -> None:
     fault = _SCHEMAS.exceptions.best_match(_validator(door).iter_errors(arguments))
     if fault is not None:
@@ -74,8 +87,25 @@ def _check(door: Door, arguments: Arguments) -> None:
 
 def _validator(door: Door) -> Any:
     if not door.checks:
-        door.checks.append(_SCHEMAS.Draft202012Validator(door.schema))
+        door.checks.append(_Validator(door.schema))
     return door.checks[0]
+
+
+def _integer(_: Any, value: Any) -> bool:
+    """No 1.0, which JSON Schema takes for an integer: an address and a header field would say it as it is written."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[Any]:
+    """A `$` is the end, as JSON Schema has it; Python's would leave a last newline."""
+    if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), value):
+        yield _SCHEMAS.ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+_DRAFT: Final[Any] = _SCHEMAS.Draft202012Validator
+_Validator: Final[Any] = _SCHEMAS.validators.extend(
+    _DRAFT, {"pattern": _pattern}, type_checker=_DRAFT.TYPE_CHECKER.redefine("integer", _integer)
+)
 
 
 def _target(door: Door, arguments: Arguments) -> str:
@@ -118,8 +148,15 @@ def _fields(arguments: Arguments) -> dict[str, str]:
     if (known := arguments.get("unless_revision")) is not None:
         said["if-none-match"] = fields.etag(known)
     if grants := arguments.get("fences"):
-        said["fence"] = fields.write_fences(FenceRef(one["grant"], one["fence"]) for one in grants)
+        said["fence"] = _fence(grants)
     return said
+
+
+def _fence(grants: list[dict[str, Any]]) -> str:
+    try:
+        return fields.write_fences(FenceRef(one["grant"], one["fence"]) for one in grants)
+    except ValueError as error:
+        stop("bad_member", f"/fences: {error}", pointer="/fences")
 
 
 def _body(door: Door, arguments: Arguments) -> bytes:

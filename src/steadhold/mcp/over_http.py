@@ -18,7 +18,7 @@ from steadhold.mcp.speaker import Context, Speaker
 from steadhold.web import body as bodies
 from steadhold.web import wire
 from steadhold.web.above import Above
-from steadhold.web.ask import Problem, Stop
+from steadhold.web.ask import Principal, Problem, Stop
 from steadhold.web.auth import bearer, refuse
 from steadhold.web.body import Receive
 from steadhold.web.heading import heading, refuse_repeated
@@ -28,6 +28,9 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Asgi: TypeAlias = Callable[[Scope, Receive, wire.Send], Any]
 
 CALL: Final = "tools/call"
+COUNTED: Final = "/v1/"
+"""Where requests go that a door counts against the workspace's rate."""
+
 SENDS: Final = "steadhold.send"
 """Where the scope of a message holds how its tools reach the server."""
 
@@ -48,31 +51,34 @@ class OverHttp:
             return document
 
         self._app, self._above, self._hosts = app, above, hosts
+        self._owing: set[str | None] = set()  # workspaces with a call that asked nothing, and was not counted yet
         self._speaker = Speaker(_sends, described)
 
     async def __call__(self, scope: Scope, receive: Receive, send: wire.Send) -> None:
         """Answer one message."""
         try:
-            body = await self._admitted(scope, receive)
+            who, body = await self._admitted(scope, receive)
         except Stop as stopped:
             await wire.send(send, stopped.problem, base=self._above.base)
             return
-        gone = asyncio.Event()
+        gone, counted = asyncio.Event(), asyncio.Event()
         watch = asyncio.ensure_future(_watch(receive, gone))
         try:
-            inner = {**scope, SENDS: self._sending(scope, gone)}
+            inner = {**scope, SENDS: self._sending(scope, gone, counted)}
             manager = StreamableHTTPSessionManager(
                 self._speaker.server, json_response=True, stateless=True, max_request_body_size=limits.BODY_BYTES_MAX
             )
             async with manager.run():  # nothing of it outlives the message
                 await manager.handle_request(inner, _once(body, gone), send)
         finally:
+            if _method(body) == CALL and not counted.is_set():
+                self._owing.add(who.workspace)
             watch.cancel()
             with suppress(asyncio.CancelledError):
                 await watch
 
-    async def _admitted(self, scope: Scope, receive: Receive) -> bytes:
-        """The whole message of whoever may come in. Raises Stop."""
+    async def _admitted(self, scope: Scope, receive: Receive) -> tuple[Principal, bytes]:
+        """Whoever may come in, and the whole message. Raises Stop."""
         head = heading(scope["headers"])
         who = await self._above.authenticate(bearer(head)) or refuse()
         self._same_origin(head.fields)
@@ -80,20 +86,24 @@ class OverHttp:
             raise Stop(_ONLY_POST)
         refuse_repeated(head)
         body = await bodies.read(receive, limits.BODY_BYTES_MAX)
-        if _method(body) != CALL and (limited := self._above.rate(who)) is not None:  # a call is counted at its door
-            raise Stop(limited)
-        return body
+        if _method(body) != CALL or who.workspace in self._owing:  # a call is counted at its door
+            if (limited := self._above.rate(who)) is not None:
+                raise Stop(limited)
+            self._owing.discard(who.workspace)
+        return who, body
 
     def _same_origin(self, fields: Mapping[str, str]) -> None:
         """Refuse what a page of another site sends, which a browser says."""
         origin = fields.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() not in {fields.get("host", "").lower(), *self._hosts}:
-            stop("misdirected_request", "A page of another site may not ask here.")
+        if origin is not None and _netloc(origin) not in {fields.get("host", "").lower(), *self._hosts}:
+            stop("foreign_origin", "A page of another site may not ask here.")
 
-    def _sending(self, scope: Scope, gone: asyncio.Event) -> Send:
+    def _sending(self, scope: Scope, gone: asyncio.Event, counted: asyncio.Event) -> Send:
         kept = [(name, value) for name, value in scope["headers"] if name in {b"authorization", b"host"}]
 
         async def send(asked: Asked) -> Answered:
+            if asked.target.startswith(COUNTED):
+                counted.set()
             return await inside(self._app, scope, kept, asked, gone)
 
         return send
@@ -105,11 +115,20 @@ def _sends(context: Context) -> Send:
     return context.request.scope[SENDS]
 
 
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return "?"
+
+
 def _method(body: bytes) -> str:
     try:
         return msgspec.json.decode(body, type=_Message).method
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
+    except RecursionError:
+        stop("bad_json", "The message is nested too deeply.")
 
 
 async def _watch(receive: Receive, gone: asyncio.Event) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
+import sys
 import threading
+from collections import Counter
+from contextlib import suppress
 from typing import Any, Final, Self, cast
 
 import anyio
@@ -17,12 +21,27 @@ from steadhold.mcp.speaker import Context, Speaker
 
 DOCUMENT: Final = "/openapi.json"
 STDIN: Final = 0
+STDOUT: Final = 1
+LOOK_SECONDS: Final = 0.5
+"""How often it is looked whether a client that sends nothing more still reads."""
+
 PIECE_BYTES: Final = 64 * 1024
 
 
 async def serve(send: Send) -> bool:
     """Serve one client until it ends its side. False: it was ended here, because the key is not valid any more."""
-    end = _End(send)
+    client = os.dup(STDOUT)
+    end = _End(send, client)
+    try:
+        await _spoken(end)
+    except* BrokenPipeError:
+        pass  # it reads no more
+    finally:
+        os.close(client)
+    return not end.told.is_set()
+
+
+async def _spoken(end: _End) -> None:
     lines = _Lines(end.told)
 
     def sends(_: Context) -> Send:
@@ -30,8 +49,8 @@ async def serve(send: Send) -> bool:
 
     server = Speaker(sends, _document).server
     async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (read, write):
-        await server.run(read, cast("Any", _Watched(write, end)), server.create_initialization_options())
-    return not end.told.is_set()
+        watched = cast("Any", _Came(read, end)), cast("Any", _Watched(write, end))
+        await server.run(*watched, server.create_initialization_options())
 
 
 async def _document(send: Send) -> bytes:
@@ -42,15 +61,83 @@ async def _document(send: Send) -> bytes:
 
 
 class _End:
-    """Whether the key has ended: that is seen in an answer, and told once the client has it."""
+    """Whether the key has ended: that is seen in an answer, and told once the client has it.
 
-    def __init__(self, send: Send) -> None:
+    And what is still to be answered when the client sends nothing more: `asked` are the ids of its requests.
+    """
+
+    def __init__(self, send: Send, client: int) -> None:
         self._send, self.seen, self.told = send, False, asyncio.Event()
+        self.asked: Counter[Any] = Counter()
+        self._client, self._quiet = client, asyncio.Event()
 
     async def send(self, asked: Asked) -> Answered:
         answer = await self._send(asked)
         self.seen = self.seen or answer.status == 401
         return answer
+
+    def came(self, message: Any) -> None:
+        """Note a request, and one that its client has taken back."""
+        if isinstance(message, types.JSONRPCRequest):
+            self.asked[message.id] += 1
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self.answered((message.params or {}).get("requestId"))
+
+    def answered(self, request_id: Any) -> None:
+        """Note that a request needs no answer any more."""
+        if isinstance(request_id, (str, int)):
+            self.asked -= Counter({request_id: 1})
+        self._quiet.set()
+
+    async def all_answered(self) -> None:
+        """Wait for the answers to what was asked, as long as somebody reads them."""
+        while self.asked and not self.told.is_set() and not _left(self._client):
+            self._quiet.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._quiet.wait(), LOOK_SECONDS)
+
+
+def _left(client: int) -> bool:
+    """Whether nobody reads any more what is written."""
+    if sys.platform == "win32":
+        return False
+    looks = select.poll()
+    looks.register(client, 0)
+    return bool(looks.poll(0))
+
+
+class _Came:
+    """What is read. Its end comes when all is answered: the protocol drops what is under way when it ends."""
+
+    def __init__(self, read: Any, end: _End) -> None:
+        self._read, self._end = read, end
+
+    @property
+    def last_context(self) -> Any:
+        """In which context the message was sent, which the protocol asks for."""
+        return getattr(self._read, "last_context", None)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            item = await self._read.__anext__()
+        except StopAsyncIteration:
+            await self._end.all_answered()
+            raise
+        if not isinstance(item, Exception):
+            self._end.came(item.message)
+        return item
+
+    async def aclose(self) -> None:
+        await self._read.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 class _Watched:
@@ -63,6 +150,8 @@ class _Watched:
         await self._write.send(item)
         if self._end.seen:
             self._end.told.set()
+        if isinstance(item.message, (types.JSONRPCResponse, types.JSONRPCError)):
+            self._end.answered(item.message.id)
 
     async def aclose(self) -> None:
         await self._write.aclose()
@@ -79,7 +168,7 @@ class _Lines:
 
     def __init__(self, ended: asyncio.Event) -> None:
         self._ended, self._came = ended, asyncio.Queue[bytes]()
-        self._left, self._loop = b"", asyncio.get_running_loop()
+        self._left, self._over, self._loop = b"", False, asyncio.get_running_loop()
         self._stop = asyncio.ensure_future(ended.wait())
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -87,12 +176,12 @@ class _Lines:
         return self
 
     async def __anext__(self) -> str:
-        while b"\n" not in self._left:
+        while b"\n" not in self._left and not self._over:
             piece = await self._piece()
-            if not piece:
-                self._stop.cancel()
-                raise StopAsyncIteration
-            self._left += piece
+            self._left, self._over = self._left + piece, not piece
+        if self._over and (not self._left or self._ended.is_set()):
+            self._stop.cancel()
+            raise StopAsyncIteration
         line, _, self._left = self._left.partition(b"\n")
         return line.decode("utf-8", "replace")
 

@@ -31,6 +31,7 @@ GUIDES: Final = "steadhold:/"
 
 INDEX: Final = "/llms.txt"
 _PAGE: Final = re.compile(r"^- \[(.+)\]\((/docs/[a-z0-9_-]+\.md)\)$", re.MULTILINE)
+_PAGE_PATH: Final = re.compile(r"/docs/[a-z0-9_-]+\.md").fullmatch
 INSTRUCTIONS: Final = (
     "steadhold keeps state, jobs, locks, inboxes, effects and approvals so that nothing is done twice or lost. "
     "A change takes an operation_id: after a lost answer call it again with the same one. A refusal has a code and "
@@ -104,8 +105,8 @@ class Speaker:
         return types.ListResourcesResult(resources=found)
 
     async def _resource(self, context: Context, wanted: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        path = str(wanted.uri).removeprefix(GUIDES)
-        known = path == INDEX or _PAGE.fullmatch(f"- [x]({path})")
+        scheme, path = str(wanted.uri)[: len(GUIDES)], str(wanted.uri)[len(GUIDES) :]
+        known = scheme == GUIDES and (path == INDEX or _PAGE_PATH(path))
         text = await _page(self._sends(context), path) if known else None
         if text is None:
             raise MCPError(types.INVALID_PARAMS, "There is no such guide.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import mimetypes
 import secrets
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
@@ -19,6 +20,7 @@ from steadhold.kit import limits
 from steadhold.mcp.asking import Answered, Asked
 from steadhold.mcp.doors import Door
 from steadhold.web.codes import PROBLEMS
+from steadhold.web.problem import MEDIA_TYPE
 
 Facts: TypeAlias = dict[str, Any]
 
@@ -88,10 +90,17 @@ def result(door: Door, asked: Asked, answer: Answered, offset: int = 0) -> types
     return types.CallToolResult(content=content, structured_content=told, is_error=answer.status >= 400)
 
 
+_MEDIA: Final = frozenset(mimetypes.MimeTypes().types_map[1].values()) | {MEDIA_TYPE}
+"""Types that are what everybody calls them: another was named by whoever stored the text, and may say anything."""
+
+
 def marked(stored: Mapping[str, Any]) -> types.TextContent:
     """A stored text between two marks that whoever wrote it cannot have known."""
     mark = secrets.token_hex(8)
-    facts = {name: value for name, value in stored.items() if name not in {"notice", "text"}}
+    media = stored["media_type"].partition(";")[0].strip().lower()
+    facts = {name: value for name, value in stored.items() if name not in {"notice", "text", "media_type"}}
+    if media in _MEDIA:
+        facts = {"media_type": media, **facts}
     text = "\n".join((
         NOTICE,
         msgspec.json.encode(facts).decode(),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
+import importlib.util
 from typing import Any, Final
 
 from steadhold.server.engine import Engine
@@ -12,6 +14,15 @@ from steadhold.web.ask import Problem
 
 PATH: Final = "/mcp"
 _ABSENT: Final = Problem("not_found", "This server has no door for agents: install steadhold with its extra `mcp`.")
+
+
+_NEEDED: Final = ("mcp", "jsonschema", "pydantic")
+
+
+@functools.cache
+def there() -> bool:
+    """Whether what the door needs is installed; it is not loaded for that."""
+    return all(importlib.util.find_spec(name) is not None for name in _NEEDED)
 
 
 class Agents:
@@ -27,7 +38,7 @@ class Agents:
         try:
             door = self._door or await self._opened()
         except ModuleNotFoundError as error:
-            if not (error.name or "").startswith(("mcp", "jsonschema", "pydantic")):
+            if not (error.name or "").startswith(_NEEDED):
                 raise
             await wire.send(send, _ABSENT)
             return

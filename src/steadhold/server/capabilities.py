@@ -9,7 +9,7 @@ import msgspec
 
 from steadhold.db.house import House
 from steadhold.kit import limits
-from steadhold.server import rooms
+from steadhold.server import agents, rooms
 from steadhold.server.retention import ORDERS, RETRIES_SECONDS
 from steadhold.server.settings import Retention, Settings
 
@@ -17,12 +17,13 @@ VERSION: Final = metadata.version("steadhold")
 
 
 def capabilities(settings: Settings, house: House | None) -> dict[str, Any]:
-    """Versions, limits, windows and orders of retention, the incarnation, and what each room adds."""
+    """Versions, where agents come in, limits, windows and orders of retention, the incarnation, and what rooms add."""
     return {
         "name": "steadhold",
         "version": VERSION,
         "api_versions": ["v1"],
         "rooms": rooms.with_doors(),
+        "mcp": agents.PATH if agents.there() else None,
         "limits": limits.ALL,
         "retention": _retention(settings.retention),
         "incarnation": None if house is None else house.incarnation,

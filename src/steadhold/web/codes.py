@@ -53,6 +53,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     # --- who asks ---
     "no_valid_key": Kind(401, "stop", "No valid key"),
     "missing_scope": Kind(403, "stop", "The key lacks the scope"),
+    "foreign_origin": Kind(403, "stop", "A page of another site may not ask this"),
     "not_entitled": Kind(403, "stop", "The workspace is not entitled to this"),
     "exceeds_maker": Kind(403, "stop", "The key would be more than the key that makes it"),
     "key_ended": Kind(409, "stop", "The key is revoked or has expired"),
