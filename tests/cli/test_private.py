@@ -71,3 +71,22 @@ def test_names_are_sealed_anew_and_what_cannot_be_opened_is_named(run, file, sit
         assert "is not in the keyring" in told.stderr
         new = Keyring.load(file).without(old.primary.kid)
         assert [client.private(new).state.get(f"secret/{n}").value for n in range(3)] == [0, 1, 2]
+
+
+def test_what_cannot_be_written_is_named_and_the_rest_goes_on(run, file, site, key):  # noqa: F811
+    """Of a prefix that was lifted, and made again below: what lies outside takes no envelope any more."""
+    run("keyring", "new", file)
+    old = Keyring.load(file)
+    with Client(site.url, key.key) as client:
+        made = client.prefixes.make("state", "secret")
+        for name in ("secret/a", "secret/b", "secret/c/d"):
+            client.private(old).state.create(name, 1)
+        client.prefixes.lift("state", "secret", if_revision=made.revision)
+        client.prefixes.make("state", "secret/c")
+        run("keyring", "rotate", file)
+        told = run("keys", "rewrap", "secret", "--keyring", file)
+        assert told.exit_code == 1
+        assert json.loads(told.stdout) == {
+            "prefix": "secret", "seen": 3, "rewrapped": 1, "refused": ["secret/a", "secret/b"]
+        }  # fmt: skip
+        assert "secret/a: 422 not_private: No private prefix covers this name" in told.stderr

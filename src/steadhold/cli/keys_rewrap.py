@@ -35,22 +35,25 @@ def rewrap(client: Client, prefix: str, file: Path, kind: str, out: Out) -> None
     """Seal each name of state, or file of context, under PREFIX with the primary key of the keyring.
 
     Names are rewritten one by one under compare-and-swap, so others may go on writing. It can be run again at any time:
-    what is sealed with that key already is passed over. A name that cannot be opened is named, and the rest goes on.
+    what is sealed with that key already is passed over. A name that cannot be opened, or not be written, is named, and
+    the rest goes on.
     """
+    from steadhold.sdk.errors import BadAnswer, EnvelopeMismatch, PlaintextRefused, RevisionConflict
+
     seen = rewrapped = 0
     refused: list[str] = []
     for name, sealed_anew in _names(client.private(loaded(file)), kind, prefix):
         seen += 1
         try:
             rewrapped += sealed_anew()
-        except ValueError as why:
+        except (ValueError, BadAnswer, EnvelopeMismatch, PlaintextRefused, RevisionConflict) as why:
             refused.append(name)
             click.echo(f"{name}: {why}", err=True)
         if seen % EVERY == 0:
             click.echo(f"{seen} names seen, {rewrapped} rewrapped", err=True)
     out.one({"prefix": prefix, "seen": seen, "rewrapped": rewrapped, "refused": refused})
     if refused:
-        raise Said(f"{len(refused)} of {seen} names could not be opened with this keyring.", ERROR)
+        raise Said(f"{len(refused)} of {seen} names could not be opened with this keyring, or not be written.", ERROR)
 
 
 def _names(private: Private[Sync], kind: str, prefix: str) -> Iterator[tuple[str, Callable[[], bool]]]:

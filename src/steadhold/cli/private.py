@@ -67,12 +67,12 @@ def keyring() -> None:
 @printed
 def new(file: Path, out: Out) -> None:
     """Make a keyring of one new key. FILE must not be there."""
-    if file.exists():
-        raise Said(
-            f"{file} is there already; a keyring is never written over.", USAGE, next="`keyring rotate` adds a key."
-        )
     keys = _module().Keyring.generate()
-    keys.save(file)
+    try:
+        keys.save(file, over=False)
+    except FileExistsError:
+        why = f"{file} is there already; a keyring is never written over."
+        raise Said(why, USAGE, next="`keyring rotate` adds a key.") from None
     out.one(_shown(keys))
 
 

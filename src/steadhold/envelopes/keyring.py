@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NoReturn
 
 import msgspec
 
@@ -27,10 +27,16 @@ class KeyringFault(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of 256 bits. It never shows itself."""
+    """A key of 256 bits. It never shows itself, and is not pickled: `Keyring.dump` is the one way out."""
 
     kid: str
     secret: bytes = field(repr=False)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A key is not pickled: it would lie in whatever is. Keyring.dump gives it away on purpose.")
+
+    def __deepcopy__(self, _memo: object) -> Key:
+        return self
 
 
 class _Jwk(msgspec.Struct, forbid_unknown_fields=True):
@@ -106,26 +112,37 @@ class Keyring:
         try:
             kept = msgspec.json.decode(raw, type=_Kept)
             keys = {jwk.kid: Key(jwk.kid, _secret(jwk.k)) for jwk in kept.keys}
-        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
-            raise KeyringFault('A keyring is {"primary": kid, "keys": [{"kty": "oct", "kid", "k"}…]}.') from None
+        except ValueError:
+            kept, keys = None, {}
+        if kept is None:  # out of the handler: what failed there holds what was read
+            raise KeyringFault('A keyring is {"primary": kid, "keys": [{"kty": "oct", "kid", "k"}…]}.')
         if len(keys) != len(kept.keys) or kept.primary not in keys:
             raise KeyringFault("A keyring names each key once, and the primary is one of them.")
         primary = keys.pop(kept.primary)
         return cls(primary, tuple(keys.values()))
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, over: bool = True) -> None:
         """Write it into a file that only its owner reads. The old file stays whole until the new one is.
 
+        Where `path` is a link, what it leads to is written. Without `over` nothing may be there.
+
         Raises:
-            OSError: it cannot be written.
+            FileExistsError: something is there, and not to be written over. OSError: it cannot be written.
         """
-        place = Path(path)
+        place = Path(path).resolve()
         beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(self.dump())
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(place)
+        try:
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(self.dump())
+                file.flush()
+                os.fsync(file.fileno())
+            if over:
+                beside.replace(place)
+            else:
+                place.hardlink_to(beside)
+        finally:
+            beside.unlink(missing_ok=True)
+        _sync(place.parent)  # what is sealed from now on is lost without it
 
     @classmethod
     def load(cls, path: str | Path) -> Keyring:
@@ -149,7 +166,7 @@ class Keyring:
         text = os.environ.get(variable)
         if text is None:
             raise KeyringFault(f"The environment variable {variable} is not set; it holds a keyring as JSON.")
-        return cls.loads(text.encode())
+        return cls.loads(text.encode(errors="surrogateescape"))
 
     @classmethod
     def fetched(cls, fetch: Callable[[], bytes]) -> Keyring:
@@ -163,6 +180,14 @@ class Keyring:
 
 def _new_key() -> Key:
     return Key(secrets.token_hex(KID_BYTES), secrets.token_bytes(KEY_BYTES))
+
+
+def _sync(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _text(secret: bytes) -> str:
