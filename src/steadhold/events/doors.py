@@ -16,6 +16,7 @@ from steadhold.kit.page import CursorFault, page, read_cursor, write_cursor
 from steadhold.kit.plan import Refusal
 from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request
+from steadhold.web.problem import SOON
 
 SCAN: Final = limits.REPLAY_EVENTS_MAX
 EPOCH: Final = datetime.fromtimestamp(0, UTC)
@@ -193,10 +194,10 @@ def refused(outcome: Refusal) -> Problem:
             why = (
                 "Transactions that write events have been open for a while, and the first subscription waits for them."
             )
-            return Problem("writers_open", f"{why} Send the same again.", headers=(("Retry-After", "1"),))
+            return Problem("writers_open", f"{why} Send the same again.", headers=SOON)
         case flow.Ending():
             why = "What was on its way to the subscription of this id that was deleted is still being skipped."
-            return Problem("subscription_ending", why, headers=(("Retry-After", "1"),))
+            return Problem("subscription_ending", why, headers=SOON)
         case flow.SubscriptionsFull():
             most = limits.SUBSCRIPTIONS_MAX
             return Problem("subscriptions_full", f"A workspace has at most {most} subscriptions.", {"limit": most})

@@ -62,8 +62,13 @@ def _at(told: Event) -> tuple[str, int]:
     return told.aggregate_id, told.aggregate_revision
 
 
+def place(workspace: str, aggregate_id: str, revision: int) -> Item:
+    """An event by its place, as statements take it."""
+    return {"workspace": workspace, "aggregate_id": aggregate_id, "aggregate_revision": revision}
+
+
 def _place(workspace: str, told: Event) -> Item:
-    return {"workspace": workspace, "aggregate_id": told.aggregate_id, "aggregate_revision": told.aggregate_revision}
+    return place(workspace, *_at(told))
 
 
 def publish(workspace: str, told: Sequence[Event], to: Subscription, *, again: bool) -> Plan[None]:
@@ -161,9 +166,7 @@ def _batch(
 ) -> Plan[tuple[tuple[int, str], list[Publication]]]:
     found = yield from rows(SQL.ready, workspace=workspace, target=target, lane=lane, after=after, keys=most, each=EACH)
     keys = sorted({row[0] for row in found})
-    places = [_named(workspace, *place) for place in _in_turn(found)]
-    told = yield from each(SQL.event_held, places)
-    held = yield from each(SQL.publication_held, places)
+    told, held = yield from hold(workspace, _in_turn(found))
     open_ones = [
         (hand[0], event(*row[0])) for hand, row in zip(held, told, strict=True) if hand and row and hand[0][-1] < 2
     ]
@@ -190,13 +193,10 @@ def _in_turn(found: Sequence[Row]) -> list[tuple[str, int, str]]:
     return turn
 
 
-def _named(workspace: str, aggregate_id: str, revision: int, subscription: str) -> Item:
-    return {
-        "workspace": workspace,
-        "aggregate_id": aggregate_id,
-        "aggregate_revision": revision,
-        "subscription": subscription,
-    }
+def hold(workspace: str, publications: Sequence[Sequence[Any]]) -> Plan[tuple[list[list[Row]], list[list[Row]]]]:
+    """Lock events, then their publications, each named by aggregate, revision and subscription; the rows of both."""
+    named = [{**place(workspace, *at), "subscription": of} for *at, of in publications]
+    return (yield from each(SQL.event_held, named)), (yield from each(SQL.publication_held, named))
 
 
 def _publication(row: Row, told: Event) -> Publication:
@@ -234,10 +234,4 @@ def skip(workspace: str, publications: Sequence[Row]) -> Plan[None]:
 
 def close(workspace: str, places: Sequence[tuple[str, int]]) -> Plan[None]:
     """Let the window of events begin of which nothing is open any more. Their rows are locked."""
-    yield from each(
-        SQL.ended,
-        [
-            {"workspace": workspace, "aggregate_id": aggregate_id, "aggregate_revision": revision}
-            for aggregate_id, revision in sorted(set(places))
-        ],
-    )
+    yield from each(SQL.ended, [place(workspace, *at) for at in sorted(set(places))])

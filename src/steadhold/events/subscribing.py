@@ -139,13 +139,8 @@ def end(workspace: str, limit: int) -> Plan[int]:
 
 def _held(workspace: str, id: str, limit: int) -> Plan[list[Row]]:
     found = yield from rows(SQL.open_of, workspace=workspace, subscription=id, limit=limit)
-    yield from each(SQL.event_held, [_place(workspace, *row[:2]) for row in found])
-    yield from each(SQL.publication_held, [{**_place(workspace, *row[:2]), "subscription": row[2]} for row in found])
+    yield from relaying.hold(workspace, [row[:3] for row in found])
     return [*found]
-
-
-def _place(workspace: str, aggregate_id: str, revision: int) -> dict[str, object]:
-    return {"workspace": workspace, "aggregate_id": aggregate_id, "aggregate_revision": revision}
 
 
 @operation
@@ -199,9 +194,7 @@ def _steer(workspace: str, id: str, verb: str) -> Plan[SteerOutcome]:
     if found is None:
         return Missing()
     place = (found.aggregate_id, found.aggregate_revision)
-    yield from each(SQL.event_held, [_place(workspace, *place)])
-    named = {**_place(workspace, *place), "subscription": found.subscription}
-    (hand,) = yield from each(SQL.publication_held, [named])
+    _, (hand,) = yield from relaying.hold(workspace, [(*place, found.subscription)])
     if not hand:
         return Missing()
     now: int = hand[0][-1]
@@ -234,7 +227,7 @@ def replay(
     )  # fmt: skip
     kept = [told for told in (event(*row) for row in seen) if flow.wants(found.spec, told)]
     held = yield from each(
-        SQL.event_held, [_place(workspace, told.aggregate_id, told.aggregate_revision) for told in kept]
+        SQL.event_held, [relaying.place(workspace, told.aggregate_id, told.aggregate_revision) for told in kept]
     )
     if not (yield from rows(SQL.subscription_kept, workspace=workspace, subscription=id)):
         return Missing()  # held behind the events, as whoever matches or deletes it holds them
