@@ -200,8 +200,7 @@ class Reference:
     FORM: ClassVar = "context:<path>@<revision>#sha256:<hex>"
 
     def __str__(self) -> str:
-        escaped = self.path.replace("%", "%25").replace("@", "%40").replace("#", "%23")
-        return f"context:{escaped}@{self.revision}#sha256:{self.digest.hex()}"
+        return paths.reference(self.path, self.revision, self.digest)
 
 
 _REFERENCE: Final = re.compile(r"context:(?P<path>[^@#]+)@(?P<revision>[1-9][0-9]{0,18})#sha256:(?P<hex>[0-9a-f]{64})")

@@ -126,6 +126,12 @@ def _segment_fault(path: str) -> str | None:
     return None
 
 
+def reference(path: str, revision: int, digest: bytes) -> str:
+    """How a reference to context is written: a revision of a path, and the SHA-256 that its bytes have."""
+    escaped = path.replace("%", "%25").replace("@", "%40").replace("#", "%23")
+    return f"context:{escaped}@{revision}#sha256:{digest.hex()}"
+
+
 def in_reference(escaped: str) -> str:
     """The path that is written so in a reference to context."""
     return escaped.replace("%40", "@").replace("%23", "#").replace("%25", "%")

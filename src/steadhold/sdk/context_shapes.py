@@ -6,6 +6,8 @@ from datetime import datetime
 
 import msgspec
 
+from steadhold.kit import paths
+
 
 class Envelope(msgspec.Struct, frozen=True):
     """What the server has of a file that is sealed: the SHA-256 of the envelope, and how many bytes it has."""
@@ -41,8 +43,7 @@ class File(msgspec.Struct, frozen=True):
     @property
     def reference(self) -> str:
         """What names exactly these bytes, as the server has them at this path: for inputs, results and approvals."""
-        escaped = self.path.replace("%", "%25").replace("@", "%40").replace("#", "%23")
-        return f"context:{escaped}@{self.revision}#sha256:{self.stored.digest.hex()}"
+        return paths.reference(self.path, self.revision, self.stored.digest)
 
 
 class NoFile(msgspec.Struct, frozen=True):
