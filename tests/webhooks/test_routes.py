@@ -11,11 +11,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from steadhold import Problem, Webhook
+from steadhold.events import WritersOpen
 from steadhold.kit.ids import uuid7
 from steadhold.sdk import Client
 from steadhold.sdk.errors import NotFound, RevisionConflict
 from steadhold.server.settings import Settings
 from steadhold.testing.database import copied
+from steadhold.web.problem import SOON
+from steadhold.webhooks.doors import refused
 from tests.sdk.site import operator_key, served
 from tests.webhooks.listener import listening
 
@@ -212,3 +215,7 @@ def test_what_is_not_there_is_missing(client):
             ask(nothing)
     with pytest.raises(NotFound):
         list(client.webhooks.deliveries(nothing))
+
+
+def test_who_finds_writers_in_the_way_is_told_when_to_come_again():
+    assert refused(WritersOpen()).headers == SOON

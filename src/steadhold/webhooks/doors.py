@@ -19,6 +19,7 @@ from steadhold.kit.plan import Call
 from steadhold.kit.seal import Sealing
 from steadhold.web import conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request
+from steadhold.web.problem import SOON
 from steadhold.webhooks import guard, heading, health, outcomes, plans, replaying, sign, wire
 from steadhold.webhooks.guard import Allowed
 from steadhold.webhooks.model import Endpoint, Replay, Shown, Spec
@@ -34,7 +35,8 @@ def refused(outcome: Refused) -> Problem:
         case Missing() | RevisionConflict():
             return problem.MISSING if isinstance(outcome, Missing) else problem.refused(outcome)
         case WritersOpen():
-            return Problem("writers_open", "Transactions that write events have been open for long; try again.")
+            why = "Transactions that write events have been open for long; try again."
+            return Problem("writers_open", why, headers=SOON)
         case StorageExhausted():
             return Problem(outcome.code, outcome.detail, outcome.extras)
         case outcomes.SecretsFull():
