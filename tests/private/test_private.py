@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
 import psycopg
 import pytest
 
@@ -9,6 +12,8 @@ from steadhold import context, private, state
 from steadhold.context.plans import readable as context_readable
 from steadhold.envelopes import Bound, Keyring, open_envelope, seal
 from steadhold.kit.outcome import Missing, RevisionConflict
+from steadhold.kit.rules import Misuse
+from steadhold.kit.sealed import SealFault, seal_of
 from steadhold.private import EnvelopeMismatch, NotPrivate, PlaintextPresent, PlaintextRefused
 from steadhold.state import StorageExhausted, Written, plans
 
@@ -201,3 +206,19 @@ def test_an_older_snapshot_writes_nothing(database, workspace):
         with pytest.raises(RuntimeError, match="need `read committed`"):
             private.make(old, workspace, "state", "other", plans.readable)
         assert state.get(old, workspace, "secret/a") == Missing(None)
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64, 10**30, -1, 0])
+def test_a_number_that_no_write_makes_is_no_envelope(conn, workspace, make, number):
+    """The database could not even be asked whether it is the next one."""
+    make()
+    head, *rest = sealed(workspace, "secret/a", 1).split(b".")
+    said = json.loads(urlsafe_b64decode(head + b"=="))
+    said["ctx"]["revision"] = number
+    other = b".".join([urlsafe_b64encode(json.dumps(said).encode()).rstrip(b"="), *rest])
+    assert isinstance(seal_of(other), SealFault)
+    with pytest.raises(Misuse, match="revision"):
+        put(conn, workspace, "secret/a", other)
+    said["ctx"]["revision"] = 2**63 - 1
+    last = b".".join([urlsafe_b64encode(json.dumps(said).encode()).rstrip(b"="), *rest])
+    assert put(conn, workspace, "secret/a", last) == EnvelopeMismatch(1)

@@ -74,7 +74,12 @@ def _upload(
 ) -> Generator[Pull | Call[Any], Any, Call[WriteOutcome] | Refusal]:
     size = sum(map(len, few)) if target.size is None else target.size
     target.upload = target.fresh
-    room = yield uploads.begin_upload.call(target.workspace, target.path, target.expected, size, target.fresh)
+    if not few and target.content_type == MEDIA_TYPE:
+        few = [(yield from _seen(read, hashes))]  # what it begins with tells most
+    sealed = target.content_type == MEDIA_TYPE and not target.seal.broken
+    room = yield uploads.begin_upload.call(
+        target.workspace, target.path, target.expected, size, target.fresh, sealed=sealed
+    )
     if isinstance(room, Refusal):
         return room
     whole, length, chunk = hashlib.sha256(), 0, 0

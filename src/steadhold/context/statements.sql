@@ -84,6 +84,11 @@ left join held on held.path = i.path
 left join made on made.path = i.path
 left join steadhold.entitlements e on e.workspace = :workspace::text
 
+-- name: covered
+-- rank: names
+-- Whether a path lies under a private prefix.
+select p.path from steadhold.private_names(:workspace::text, 'context', array[:path::text]) as p(path)
+
 -- name: readable
 -- rank: read
 -- A page of the files under a prefix, in byte order, with the bytes of those that say they are envelopes and are few.

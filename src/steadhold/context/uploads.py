@@ -7,16 +7,20 @@ from steadhold.context.model import Kept, Path, Reserved, StorageExhausted, Uplo
 from steadhold.context.writing import SQL, reserve
 from steadhold.kit.limits import UPLOAD_LEASE_SECONDS
 from steadhold.kit.plan import Plan, Refusal, each, maybe, operation, rows, single_operation
+from steadhold.private import PlaintextRefused
 
 
 @operation
 def begin_upload(
-    workspace: str, path: Path, expected: int | None, size: int, upload: str
-) -> Plan[Reserved | StorageExhausted]:
+    workspace: str, path: Path, expected: int | None, size: int, upload: str, *, sealed: bool = True
+) -> Plan[Reserved | StorageExhausted | PlaintextRefused]:
     """Promise a new upload, of `size` bytes, its part of the quota for the length of its lease.
 
-    What it replaces is counted off: it takes effect only where that is still there.
+    What it replaces is counted off: it takes effect only where that is still there. What is not `sealed` by all that
+    came of it is refused under a private prefix before any of it is kept.
     """
+    if not sealed and (yield from rows(SQL.covered, workspace=workspace, path=path)):
+        return PlaintextRefused()
     now = yield from maybe(SQL.look, lambda *row: row, workspace=workspace, path=path, whole=0)
     credit = int(now[3]) if now is not None and now[1] and now[0] == expected else 0
     yield from rows(SQL.hold_quota, workspace=workspace)

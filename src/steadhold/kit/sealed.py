@@ -38,7 +38,7 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     kind: Kind
     name: str
     content_type: str
-    revision: Annotated[int, Meta(ge=1)]
+    revision: Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -117,6 +117,11 @@ class SealReader:
         else:
             self._tag += part[: _TAG_CHARS + 1]
             self._fault = self._dots > 4 or len(self._tag) > _TAG_CHARS
+
+    @property
+    def broken(self) -> bool:
+        """Whether what came so far is the beginning of no envelope."""
+        return self._fault or not (bytes(self._head).startswith(OPENING) or OPENING.startswith(self._head))
 
     def end(self) -> Seal | SealFault:
         """What `seal_of` says of all that came."""
