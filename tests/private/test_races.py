@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from steadhold import context, private, state
-from steadhold.context.plans import readable
+from steadhold.context import uploads
+from steadhold.context.model import Upload
+from steadhold.context.plans import put_upload, readable
+from steadhold.kit.ids import new_id
 from steadhold.private import PlaintextPresent, PlaintextRefused
 from steadhold.state import Stored, plans
 
@@ -58,3 +63,52 @@ def test_a_file_racing_the_prefix(explore):
     )
     assert seen.interleavings >= 4
     assert seen.waits
+
+
+def _never_both(explore, setup, write):
+    """Whichever comes first: under a prefix that is private lies no file that can be read."""
+
+    def check(scene):
+        found = scene.play(context.get.call(scene.workspace, "secret/a"))
+        assert isinstance(scene.outcomes["make"], PlaintextPresent) is isinstance(found, context.Stored)
+
+    seen = explore(
+        setup=setup,
+        actors={
+            "make": lambda scene: private.make.call(scene.workspace, "context", "secret", readable),
+            "write": write,
+        },
+        always=check,
+    )
+    assert seen.interleavings >= 4
+    assert seen.waits
+
+
+def _plant(stage):
+    stage.play(context.put.call(stage.workspace, "open/a", b"1", None))
+
+
+def test_a_move_racing_the_prefix(explore):
+    _never_both(explore, _plant, lambda scene: context.move.call(scene.workspace, "open/a", "secret/a", 1))
+
+
+def test_a_copy_by_reference_racing_the_prefix(explore):
+    named = str(context.Reference("open/a", 1, hashlib.sha256(b"1").digest()))
+    _never_both(explore, _plant, lambda scene: context.put_reference.call(scene.workspace, "secret/a", named, None))
+
+
+def test_an_upload_racing_the_prefix(explore):
+    """Its pieces were kept before anybody thought of the prefix."""
+    uploads_of = {}
+
+    def plant(stage):
+        fresh = new_id()
+        stage.play(uploads.begin_upload.call(stage.workspace, "secret/a", None, 1, fresh, sealed=False))
+        stage.play(uploads.keep.call(stage.workspace, fresh, 0, b"1"))
+        uploads_of[stage.workspace] = fresh
+
+    def write(scene):
+        made = Upload(uploads_of[scene.workspace], 1, hashlib.sha256(b"1").digest(), None)
+        return put_upload.call(scene.workspace, "secret/a", made, None)
+
+    _never_both(explore, plant, write)
