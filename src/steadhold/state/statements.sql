@@ -133,8 +133,7 @@ select i.n, done.name is not null and j.n = i.n as won,
   case when j.n = i.n then j.full_of when j.full_of is not null then 'again' end as full_of,  -- it was a rival's
   case j.full_of when 'names' then names_used when 'bytes' then bytes_used when 'mismatch' then j.next end as used,
   case j.full_of when 'names' then names_max when 'bytes' then bytes_max end as most,
-  names_max is not null or bytes_max is not null as metered,
-  coalesce(j.more_names, 0), coalesce(j.more_bytes, 0)
+  names_max is not null or bytes_max is not null as metered, coalesce(j.more_names, 0), coalesce(j.more_bytes, 0)
 from i cross join settings
 left join held on held.name = i.name left join judged j on j.name = i.name left join done on done.name = i.name
 
