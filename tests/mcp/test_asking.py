@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadhold.kit import ids
+from steadhold.kit import ids, limits
+from steadhold.mcp import asking
 from steadhold.mcp.asking import asked
 from steadhold.web.ask import Stop
 from steadhold.web.router import Router
@@ -67,6 +68,23 @@ def test_what_does_not_fit_is_refused(arguments, code):
     assert refused("state_put", **{"name": "a", "if_revision": 1, **arguments}).code == code
 
 
+@pytest.mark.parametrize(
+    "tool, argument, most", [("job_claim", "types", 0), ("commit", "require", 8), ("state_put", "fences", 0)]
+)
+def test_few_faults_of_a_long_list_are_looked_for(monkeypatch, tool, argument, most):
+    """One message must not keep the server busy for seconds."""
+    looked = []
+    kind = asking._DRAFT.VALIDATORS["type"]
+
+    def noting(check, types, value, schema):
+        looked.append(value)
+        return kind(check, types, value, schema)
+
+    monkeypatch.setitem(asking._Validator.VALIDATORS, "type", noting)
+    refused(tool, **{argument: [7] * 10_000})
+    assert looked.count(7) <= most * 50
+
+
 def test_two_sources_of_one_input_are_refused():
     assert refused("job_submit", type="t", input=1, input_json="1").code == "two_sources"
 
@@ -119,6 +137,13 @@ def test_a_reading_has_no_operation():
     assert request.headers == {"if-none-match": '"4"'}
     assert request.target == "/v1/state/a?wait_seconds=2"
     assert request.wait_seconds == 2
+
+
+@pytest.mark.parametrize(
+    "said, seconds", [({}, limits.WAIT_SECONDS_MAX), ({"wait_seconds": 0}, 0), ({"wait_seconds": 2}, 2)]
+)
+def test_a_tool_that_waits_waits_as_long_as_it_is_told(said, seconds):
+    assert asked(DOORS["job_wait"], {"job_id": JOB, **said}).wait_seconds == seconds
 
 
 def test_a_list_has_few_items_unless_more_are_asked_for():

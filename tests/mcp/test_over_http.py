@@ -226,8 +226,10 @@ async def test_a_call_that_asks_nothing_counts_too(site, key, message):
     with Client(site.url, site.operator_key, workspace=key.workspace) as operator:
         known = operator.entitlements.get()
         operator.entitlements.put({"requests_per_second_max": 1}, if_revision=known.revision)
-    answers = [await asyncio.to_thread(post, site, key.key, message) for _ in range(8)]
-    assert 429 in {answer.status_code for answer in answers}
+    asked = 0
+    while (await asyncio.to_thread(post, site, key.key, message)).status_code != 429:
+        asked += 1
+        assert asked < 100
 
 
 async def test_guides_are_read_as_resources_and_by_a_tool(site, key):

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from itertools import islice
+from typing import Any, Final, TypeAlias, cast
 from urllib.parse import quote, urlencode
 
 import jsonschema
@@ -24,6 +25,12 @@ _SCHEMAS: Final[Any] = jsonschema  # its types are half told
 
 FAULT_CHARS_MAX: Final = 300
 """How much is told of why arguments do not fit: a message quotes them."""
+
+ITEMS_MAX: Final = 10_000
+"""How many items of a list without a limit are looked at."""
+
+FAULTS_MAX: Final = 8
+"""How many faults of one list are looked for; one is told."""
 
 TEXT: Final = "text/plain; charset=utf-8"
 
@@ -64,7 +71,7 @@ def asked(door: Door, arguments: Arguments) -> Asked:
         said["idempotency-key"] = operation
     if body:
         said["content-type"] = TEXT if door.tool.content == "bytes" else "application/json"
-    wait = float(arguments.get("wait_seconds") or 0)
+    wait = float(arguments.get("wait_seconds", limits.WAIT_SECONDS_MAX if door.tool.while_in else 0))
     return Asked(door.method, _target(door, arguments), said, body, operation, wait)
 
 
@@ -102,9 +109,18 @@ def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[Any]:
         yield _SCHEMAS.ValidationError(f"{value!r} does not match {pattern!r}")
 
 
+def _items(check: Any, items: Any, value: Any, schema: Any) -> Iterator[Any]:
+    """Look at no item of a list that is long, and no further than a few faults: each costs time that all share.
+
+    What is not looked at here, the door refuses.
+    """
+    if not isinstance(value, list) or len(cast("list[Any]", value)) <= schema.get("maxItems", ITEMS_MAX):
+        yield from islice(_DRAFT.VALIDATORS["items"](check, items, value, schema), FAULTS_MAX)
+
+
 _DRAFT: Final[Any] = _SCHEMAS.Draft202012Validator
 _Validator: Final[Any] = _SCHEMAS.validators.extend(
-    _DRAFT, {"pattern": _pattern}, type_checker=_DRAFT.TYPE_CHECKER.redefine("integer", _integer)
+    _DRAFT, {"pattern": _pattern, "items": _items}, type_checker=_DRAFT.TYPE_CHECKER.redefine("integer", _integer)
 )
 
 

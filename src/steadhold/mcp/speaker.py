@@ -145,7 +145,7 @@ async def _settled(tool: Tool, send: Send, request: Asked) -> Answered:
     if not tool.while_in:
         return await send(request)
     loop = asyncio.get_running_loop()
-    until = loop.time() + (request.wait_seconds or limits.WAIT_SECONDS_MAX)
+    until = loop.time() + request.wait_seconds
     path, _, _ = request.target.partition("?")
     answer = await send(replace(request, target=path, wait_seconds=0.0))
     while answer.status == 200 and _state(answer) in tool.while_in and (left := until - loop.time()) > 0:
