@@ -27,6 +27,15 @@ def post(site, key, message=LIST, **fields):
         return http.post(f"{site.url}/mcp", json=message, headers=headers)
 
 
+def waiters(site):
+    """How many long polls wait at the server."""
+    with httpx2.Client(trust_env=False) as http:
+        (line,) = (
+            line for line in http.get(f"{site.url}/metrics").text.splitlines() if line.startswith("steadhold_waiters ")
+        )
+        return float(line.split()[1])
+
+
 def key_with(site, key, *scopes, kind="service"):
     """A new key of the workspace, and its id."""
     with Client(site.url, key.key) as owner:
@@ -195,7 +204,10 @@ async def test_a_revoked_key_ends_what_its_agent_waits_for(site, key):
     async with over_http(site.url, other) as agent:
         artifact = {"reference": "r", "version": "1", "hash": "sha256:" + "0" * 64}
         asked = await agent.do("approval_request", artifact=artifact, action="a", title="t", expires_in_seconds=600)
+        before = await asyncio.to_thread(waiters, site)
         waiting = asyncio.ensure_future(agent.ask("approval_wait", approval_id=asked.data["approval_id"]))
+        while await asyncio.to_thread(waiters, site) == before:
+            assert not waiting.done()
         with Client(site.url, key.key) as owner:
             await asyncio.to_thread(owner.keys.revoke, key_id)
         told = await waiting
