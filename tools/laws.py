@@ -11,6 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 REGISTER = ROOT / "laws.toml"
 KEYS = {"id", "source", "says", "test", "fault"}
+SENTENCES = "seeds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Law:
     file: str
     find: str
     replace: str
+    seeds: tuple[str, ...] = ()
 
     @property
     def test_file(self) -> str:
@@ -47,12 +49,13 @@ def read(path: Path = REGISTER) -> list[Law]:
 
 
 def _law(entry: dict[str, Any]) -> Law:
-    if entry.keys() != KEYS:
+    if entry.keys() - {SENTENCES} != KEYS:
         raise ValueError(f"laws.toml: {entry.get('id', entry)} must have exactly {sorted(KEYS)}")
     fault = entry["fault"]
     return Law(
-        entry["id"], entry["source"], entry["says"], entry["test"], fault["file"], fault["find"], fault["replace"]
-    )
+        entry["id"], entry["source"], entry["says"], entry["test"], fault["file"], fault["find"], fault["replace"],
+        tuple(entry.get(SENTENCES, ())),
+    )  # fmt: skip
 
 
 def faults(law: Law, root: Path = ROOT) -> list[str]:

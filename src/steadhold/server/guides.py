@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import re
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -15,8 +16,25 @@ from steadhold.server import rooms
 from steadhold.server.capabilities import VERSION
 from steadhold.web.codes import PROBLEMS
 
+GROUPS: Final = (
+    ("Start", ("start", "concepts", "identity", "lost-answers", "compare")),
+    (
+        "Rooms",
+        (
+            *("operations", "access", "state", "context", "locks", "jobs", "effects", "events", "inboxes"),
+            *("schedules", "approvals", "webhooks", "commits", "envelopes"),
+        ),
+    ),
+    ("Ways in", ("sdk", "library", "worker", "cli", "mcp", "dashboard", "typescript", "sinks", "testing")),
+    ("Operate", ("operate", "settings", "telemetry")),
+    ("Reference", ("http", "errors")),
+    ("Recipes", ("orders", "protected-table")),
+)
+"""What the index lists under which heading, in this order. A page that is in none comes last, under `More`."""
+
 _TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
 _HEADING: Final = re.compile(r"<h([2-4])>(.*?)</h\1>")
+_INSIDE: Final = re.compile(r'\b(href|src)="/')
 _NO_WORD: Final = re.compile(r"[^a-z0-9_]+")
 PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -29,7 +47,9 @@ body{font:1rem/1.6 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1r
 nav{padding:.5rem 0 1.5rem}table{border-collapse:collapse;display:block;overflow-x:auto}
 th,td{border:1px solid color-mix(in srgb,currentColor 25%,transparent);padding:.3rem .6rem;text-align:left;
 vertical-align:top}pre{overflow-x:auto;padding:.8rem;background:color-mix(in srgb,currentColor 8%,transparent)}
-code{font-size:.92em}h2:target,h3:target,tr:target{background:color-mix(in srgb,currentColor 15%,transparent)}
+code{font-size:.92em}img{max-width:100%;height:auto}h2{margin-top:2rem}
+@media (max-width:30rem){body{padding:.6rem}}
+h2:target,h3:target,tr:target{background:color-mix(in srgb,currentColor 15%,transparent)}
 """
 
 
@@ -41,25 +61,50 @@ def pages() -> dict[str, str]:
     return found
 
 
+@functools.cache
+def figures() -> dict[str, bytes]:
+    """Every drawing that the pages show, as SVG, by its address below `/docs/`."""
+    return {f"figures/{file.name}": file.read_bytes() for file in sorted((_folder() / "figures").glob("*.svg"))}
+
+
 def title(markdown: str, name: str) -> str:
     """The first heading of a page."""
     found = _TITLE.search(markdown)
     return found[1] if found else name
 
 
+def grouped() -> list[tuple[str, list[str]]]:
+    """Names of all pages under the headings of the index; what no group names comes last."""
+    named = {name for _, names in GROUPS for name in names}
+    groups = [*GROUPS, ("More", [name for name in pages() if name not in named])]
+    found = [(heading, [name for name in names if name in pages()]) for heading, names in groups]
+    return [(heading, names) for heading, names in found if names]
+
+
 def index() -> str:
     """The page of pages."""
-    lines = [f"- [{title(text, name)}](/docs/{name})" for name, text in pages().items()]
-    return "\n".join(
-        ["# steadhold", "", "The API's description for machines: [/openapi.json](/openapi.json).", "", *lines, ""]
+    told = (
+        "Durable coordination on PostgreSQL. [Start](/docs/start) takes five minutes; [concepts](/docs/concepts) says "
+        "what is promised, what is not, and which test holds it."
     )
+    ways = (
+        "Each page is Markdown too, at its address with `.md` behind it. For programs: [openapi.json](/openapi.json), "
+        "[what this server has and how far it goes](/v1/capabilities), [llms.txt](/llms.txt)."
+    )
+    return "\n".join(["# steadhold", "", told, "", *_listed(""), ways, ""])
 
 
 def llms() -> str:
     """The index for language models (llms.txt): every page with the address of its Markdown."""
-    lines = [f"- [{title(text, name)}](/docs/{name}.md)" for name, text in pages().items()]
     told = "> Durable coordination on PostgreSQL: jobs, leases, fences, exact state, receipts for every lost answer."
-    return "\n".join([f"# steadhold {VERSION}", "", told, "", "## Pages", "", *lines, ""])
+    return "\n".join([f"# steadhold {VERSION}", "", told, "", *_listed(".md")])
+
+
+def _listed(ending: str) -> Iterator[str]:
+    for heading, names in grouped():
+        yield from (f"## {heading}", "")
+        yield from (f"- [{title(pages()[name], name)}](/docs/{name}{ending})" for name in names)
+        yield ""
 
 
 def errors(page: str) -> str:
@@ -77,7 +122,7 @@ def render(markdown: str, name: str, root: str = "") -> str:
     body: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
     body = _HEADING.sub(_anchored, body)
     if root:
-        body = body.replace('href="/', f'href="{html.escape(root)}/')
+        body = _INSIDE.sub(rf'\1="{html.escape(root)}/', body)
     return PAGE.format(title=html.escape(title(markdown, name)), body=body, root=html.escape(root))
 
 
@@ -87,6 +132,9 @@ def _anchored(found: re.Match[str]) -> str:
 
 
 def _written() -> dict[str, str]:
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(_folder().rglob("*.md"))}
+
+
+def _folder() -> Path:
     shipped = Path(str(resources.files("steadhold").joinpath("_docs")))
-    pages = shipped if shipped.is_dir() else Path(__file__).parents[3] / "docs"
-    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(pages.rglob("*.md"))}
+    return shipped if shipped.is_dir() else Path(__file__).parents[3] / "docs"

@@ -23,10 +23,16 @@ HTML: Final = "text/html; charset=utf-8"
 MARKDOWN: Final = "text/markdown; charset=utf-8"
 TEXT: Final = "text/plain; charset=utf-8"
 CSS: Final = "text/css; charset=utf-8"
+SVG: Final = "image/svg+xml"
 _POLICY: Final = (
-    ("content-security-policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'"),
+    (
+        "content-security-policy",
+        "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+    ),
     ("referrer-policy", "no-referrer"),
 )
+_DRAWN: Final = (("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),)
+"""A drawing brings its own colours, for light and for dark; it runs nothing and loads nothing."""
 _ONLY_READ: Final = Problem("method_not_allowed", "Here are: GET, HEAD.", headers=(("allow", "GET, HEAD"),))
 
 
@@ -83,6 +89,8 @@ _ADDRESSES: Final = frozenset({
 
 def _document(path: str, headers: Mapping[bytes, bytes], root: str) -> Answer:
     name = path.removeprefix("/docs/")
+    if drawn := guides.figures().get(name):
+        return Reply(200, drawn, SVG, _DRAWN)
     text = guides.pages().get(name.removesuffix(".md"))
     if name == path or text is None:
         return MISSING
