@@ -114,7 +114,7 @@ def _asked(ask: Request, op: Op, params: dict[str, str], said: Members) -> Ask[A
         stop("too_large", f"{op.content} has at most {most} bytes; these are {len(content)}.", bytes_max=most)
     request = Request(
         ask.who, ask.workspace, params, {}, {}, content, ask.operation, (), if_match, if_none_match, ask.fresh,
-        "PUT" if route.method == "GET" else route.method, route.path, ask.permits, ask.reach,
+        "PUT" if route.method == "GET" else route.method, route.path, ask.permits, ask.reach, ask.trace,
     )  # fmt: skip
     try:
         asked = route.handle(request)

@@ -34,6 +34,7 @@ COUNTED: Final = "/v1/"
 SENDS: Final = "steadhold.send"
 """Where the scope of a message holds how its tools reach the server."""
 
+_KEPT: Final = frozenset({b"authorization", b"host", b"traceparent"})
 _ONLY_POST: Final = Problem("method_not_allowed", "Here is: POST.", headers=(("allow", "POST"),))
 
 logging.getLogger("mcp").setLevel(logging.ERROR)  # it warns of each malformed message, at a client's will
@@ -99,7 +100,7 @@ class OverHttp:
             stop("foreign_origin", "A page of another site may not ask here.")
 
     def _sending(self, scope: Scope, gone: asyncio.Event, counted: asyncio.Event) -> Send:
-        kept = [(name, value) for name, value in scope["headers"] if name in {b"authorization", b"host"}]
+        kept = [(name, value) for name, value in scope["headers"] if name in _KEPT]
 
         async def send(asked: Asked) -> Answered:
             if asked.target.startswith(COUNTED):

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from steadhold.kit.plan import Call
+from steadhold.kit.traces import traceparent
 from steadhold.web.ask import Ask, Principal, Problem, Request, Route
 from steadhold.web.auth import Authenticate, nobody
 from steadhold.web.guard import Require
+from steadhold.web.turn import Turn
 
 T = TypeVar("T")
 Said: TypeAlias = tuple[bytes | str | None, ...]
@@ -26,7 +28,8 @@ class Play(Protocol):
 class Seen:
     """A request that was answered, for whoever counts. `route` is the template, "" where none was found.
 
-    `seconds` are those to the answer; of a body that is sent piece by piece, to its beginning.
+    `seconds` are those to the answer; of a body that is sent piece by piece, to its beginning. `of` knows more of the
+    request, `about` names what an answer that says yes is about ("job:…").
     """
 
     route: str
@@ -34,6 +37,13 @@ class Seen:
     status: int
     code: str | None
     seconds: float
+    of: Turn
+    about: str | None = None
+
+
+def passed(given: str | None) -> tuple[str | None, None]:
+    """Name what the client named as the cause, where nobody keeps spans."""
+    return (None if given is None else traceparent(given)), None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,8 @@ class Above:
     whether there is a workspace, `forget` that a key was touched (topic `("keys", id)`), `require` relies on grants
     (without it, only rooms that do so themselves take `Fence`). `house` is the workspace of routes that belong to
     none, `base` the address under which the server is known outside. `admit` finds who comes by a token in the address.
+    `trace` begins a request's span, given the field `traceparent`: what the request causes names the one, `on` ends the
+    other.
     """
 
     play: Play
@@ -61,3 +73,4 @@ class Above:
     house: str = ""
     base: str = ""
     admit: Authenticate = nobody
+    trace: Callable[[str | None], tuple[str | None, Any]] = passed

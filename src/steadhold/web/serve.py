@@ -102,6 +102,7 @@ class Doors:
 
     async def _answer(self, turn: Turn, exchange: Exchange) -> Answer | None:
         head = heads.heading(exchange.headers)
+        turn.cause, turn.span = self.above.trace(head.fields.get("traceparent"))
         found = self.router.find(turn.raw_path)
         turn.token, who = await asker(head, found, self.above.authenticate, self.above.admit)
         route, params = self._find(turn, found)
@@ -123,7 +124,7 @@ class Doors:
         if who.workspace is None or query:
             workspace, query = await self._workspace(route, who, query)
             turn.workspace = workspace
-        request = self._request(exchange, route, who, workspace, params, query, head, body)
+        request = self._request(exchange, route, who, workspace, params, query, head, body, turn.cause)
         asked = route.handle(request)
         if isinstance(asked, (Reply, Problem)):
             return asked
@@ -178,7 +179,7 @@ class Doors:
 
     def _request(
         self, exchange: Exchange, route: Route, who: Principal, workspace: str, params: Mapping[str, str],
-        query: Mapping[str, str], head: Heading, body: bytes,
+        query: Mapping[str, str], head: Heading, body: bytes, trace: str | None,
     ) -> Request:  # fmt: skip
         if query:
             heads.refuse_unknown(route, query)
@@ -187,7 +188,7 @@ class Doors:
         return Request(
             who, workspace, params, query, head.fields, body, guards.operation, guards.fences, guards.if_match,
             guards.if_none_match, fresh, exchange.method, exchange.raw_path.decode("latin-1"),
-            functools.partial(self.above.permits, who), functools.partial(self.above.reach, who),
+            functools.partial(self.above.permits, who), functools.partial(self.above.reach, who), trace,
         )  # fmt: skip
 
     async def _workspace(self, route: Route, who: Principal, query: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
@@ -273,4 +274,5 @@ async def _body(exchange: Exchange, most: int) -> bytes:
 def _seen(turn: Turn, answer: Answer | None, seconds: float) -> Seen:
     code = answer.code if isinstance(answer, Problem) else None
     status = 499 if answer is None else PROBLEMS[answer.code].status if isinstance(answer, Problem) else answer.status
-    return Seen(turn.route.path if turn.route else "", turn.method, status, code, seconds)
+    about = answer.resource if isinstance(answer, Reply) else None
+    return Seen(turn.route.path if turn.route else "", turn.method, status, code, seconds, turn, about)

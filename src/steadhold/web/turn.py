@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steadhold.web.ask import Headers, Route, Stream
@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
 
 class Turn:
-    """What becomes known of a request as it is answered. `body`, of the answer, holds one of the streams' places."""
+    """What becomes known of a request as it is answered.
+
+    `body`, of the answer, holds one of the streams' places. `cause` is the traceparent of what it causes, `span` what
+    goes on meanwhile.
+    """
 
     __slots__ = (
-        "acting", "body", "flight", "headers", "method", "operation", "query", "raw_path", "receive", "route", "token",
-        "workspace",
+        "acting", "body", "cause", "flight", "headers", "method", "operation", "query", "raw_path", "receive", "route",
+        "span", "token", "workspace",
     )  # fmt: skip
 
     def __init__(self, exchange: Exchange, flight: Flight) -> None:
@@ -25,5 +29,7 @@ class Turn:
         self.body: Stream | None = None
         self.operation: str | None = None
         self.acting = False
+        self.cause: str | None = None
+        self.span: Any = None
         self.token = self.workspace = ""
         self.headers: Headers = ()
