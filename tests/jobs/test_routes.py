@@ -42,6 +42,20 @@ async def test_a_job_is_worked(house):
     assert types == ["job.accepted", "job.running", "job.checkpointed", "job.completed"]
 
 
+ENDS = {"completed": {"result": 1}, "failed": {"error_code": "lost", "class": "permanent"}}
+
+
+@pytest.mark.parametrize("state", ENDS)
+async def test_a_state_shows_its_own_members_and_no_other_s(house, state):
+    job = await house.claimed()
+    live = (await house("GET", f"/v1/jobs/{job['job_id']}")).json
+    assert (live["state"], {"result_ref", "error_code"} & live.keys()) == ("running", set())
+    await house.settled(job, state=state, **ENDS[state])
+    ended = (await house("GET", f"/v1/jobs/{job['job_id']}")).json
+    own = {"completed": "result_ref", "failed": "error_code"}[state]
+    assert (ended["state"], {"result_ref", "error_code"} & ended.keys()) == (state, {own})
+
+
 async def test_settling_again(house):
     job = await house.claimed()
     assert (await house.settled(job, state="completed", result=1)).status == 200

@@ -9,8 +9,8 @@ from msgspec import UNSET, Raw
 
 from steadhold import access, context
 from steadhold.context import answers as files
-from steadhold.jobs import gives, outcomes, reading
-from steadhold.jobs.gives import CheckpointItem, ItemReply, JobItem, JobReply
+from steadhold.jobs import gives, model, outcomes, reading
+from steadhold.jobs.gives import CheckpointItem, ItemReply, JobReply
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
 from steadhold.web import problem, reply
@@ -168,47 +168,60 @@ def checkpoint(kept: outcomes.Checkpoint) -> CheckpointItem:
     )
 
 
-def job(view: reading.View) -> JobItem:
+def job(view: reading.View) -> gives.Job:
     """A job as it is shown: the members of the union, and what surrounds them."""
-    return JobItem(
-        job_id=view.id,
-        state=view.state,
-        type=view.type,
-        revision=view.revision,
-        configuration_revision=view.configuration_revision,
-        root_job_id=view.root_job_id,
-        priority=view.priority,
-        attempt=view.attempt,
-        attempts_max=view.attempts_max,
-        stages=view.stages,
-        created_at=reply.instant(view.created_at),
-        run_at=reply.instant(view.run_at),
-        input_digest=view.input_digest.hex(),
-        tags=(view.tags or "").split(),
-        effects=[gives.EffectOf(effect_id=e.effect_id, execution=e.execution, open=e.open) for e in view.effects],
-        result_ref=view.result_ref,
-        error_code=view.error_code if view.state == "failed" else None,
-        failure=_failure(view),
-        cancel_requested=_cancel_requested(view),
-        coverage=raw(view.coverage),
-        waiting=raw(view.awaits),
-        progress=raw(view.progress),
-        inputs=raw(view.inputs),
-        fence=view.fence or None,
-        worker=view.worker,
-        retry_of=view.retry_of,
-        claimed_at=reply.maybe_instant(view.claimed_at),
-        timeout_at=reply.maybe_instant(view.timeout_at),
-        deadline_at=reply.maybe_instant(view.deadline_at),
-        ended_at=reply.maybe_instant(view.ended_at),
-        evidence_not_before=reply.maybe_instant(view.evidence_not_before),
-        evidence_at=reply.maybe_instant(view.evidence_at),
-        unique_key=view.unique_key,
-        concurrency_key=view.concurrency_key,
-        correlation_id=view.correlation_id,
-        trace=view.trace,
-        input_ref=view.input_ref,
-    )
+    match view.job():
+        case model.Completed(result_ref=reference):
+            return gives.CompletedJob(**_shared(view), result_ref=reference)
+        case model.Failed(error_code=code):
+            return gives.FailedJob(**_shared(view), error_code=code)
+        case model.Accepted():
+            return gives.AcceptedJob(**_shared(view))
+        case model.Running():
+            return gives.RunningJob(**_shared(view))
+        case model.Waiting():
+            return gives.WaitingJob(**_shared(view))
+        case model.Cancelled():
+            return gives.CancelledJob(**_shared(view))
+
+
+def _shared(view: reading.View) -> dict[str, Any]:
+    return {
+        "job_id": view.id,
+        "type": view.type,
+        "revision": view.revision,
+        "configuration_revision": view.configuration_revision,
+        "root_job_id": view.root_job_id,
+        "priority": view.priority,
+        "attempt": view.attempt,
+        "attempts_max": view.attempts_max,
+        "stages": view.stages,
+        "created_at": reply.instant(view.created_at),
+        "run_at": reply.instant(view.run_at),
+        "input_digest": view.input_digest.hex(),
+        "tags": (view.tags or "").split(),
+        "effects": [gives.EffectOf(effect_id=e.effect_id, execution=e.execution, open=e.open) for e in view.effects],
+        "failure": _failure(view),
+        "cancel_requested": _cancel_requested(view),
+        "coverage": raw(view.coverage),
+        "waiting": raw(view.awaits),
+        "progress": raw(view.progress),
+        "inputs": raw(view.inputs),
+        "fence": view.fence or None,
+        "worker": view.worker,
+        "retry_of": view.retry_of,
+        "claimed_at": reply.maybe_instant(view.claimed_at),
+        "timeout_at": reply.maybe_instant(view.timeout_at),
+        "deadline_at": reply.maybe_instant(view.deadline_at),
+        "ended_at": reply.maybe_instant(view.ended_at),
+        "evidence_not_before": reply.maybe_instant(view.evidence_not_before),
+        "evidence_at": reply.maybe_instant(view.evidence_at),
+        "unique_key": view.unique_key,
+        "concurrency_key": view.concurrency_key,
+        "correlation_id": view.correlation_id,
+        "trace": view.trace,
+        "input_ref": view.input_ref,
+    }
 
 
 def _failure(view: reading.View) -> gives.Failure | None:

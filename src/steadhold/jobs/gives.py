@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Meta, Raw, UnsetType
 
 from steadhold.jobs.model import State
 from steadhold.web.reply import Instant
@@ -174,11 +174,8 @@ class EffectOf(msgspec.Struct, kw_only=True, frozen=True):
     open: bool
 
 
-class JobItem(Given, kw_only=True, frozen=True):
-    """A job, without the bytes of its input and result."""
-
+class _Job(Given, kw_only=True, frozen=True, tag_field="state"):
     job_id: str
-    state: State
     type: str
     revision: int
     configuration_revision: int
@@ -192,8 +189,6 @@ class JobItem(Given, kw_only=True, frozen=True):
     input_digest: str
     tags: list[str]
     effects: list[EffectOf]
-    result_ref: str | None = None
-    error_code: str | None = None
     failure: Failure | None = None
     cancel_requested: CancelRequest | None = None
     coverage: Bytes = UNSET
@@ -214,6 +209,40 @@ class JobItem(Given, kw_only=True, frozen=True):
     correlation_id: str | None = None
     trace: str | None = None
     input_ref: str | None = None
+
+
+class AcceptedJob(_Job, kw_only=True, frozen=True, tag="accepted"):
+    """It is stored, and waits for a worker."""
+
+
+class RunningJob(_Job, kw_only=True, frozen=True, tag="running"):
+    """A worker holds its current fence."""
+
+
+class WaitingJob(_Job, kw_only=True, frozen=True, tag="waiting"):
+    """It waits for a named fact."""
+
+
+class CompletedJob(_Job, kw_only=True, frozen=True, tag="completed"):
+    """Its computation ended; `result_ref` names what came of it."""
+
+    result_ref: str
+
+
+class FailedJob(_Job, kw_only=True, frozen=True, tag="failed"):
+    """It ended without a result; `error_code` says why."""
+
+    error_code: str
+
+
+class CancelledJob(_Job, kw_only=True, frozen=True, tag="cancelled"):
+    """It ended because somebody asked."""
+
+
+Job: TypeAlias = Annotated[
+    AcceptedJob | RunningJob | WaitingJob | CompletedJob | FailedJob | CancelledJob,
+    Meta(title="Job", description="A job, without the bytes of its input and result: `state` says which."),
+]
 
 
 class TypeItem(msgspec.Struct, kw_only=True, frozen=True):

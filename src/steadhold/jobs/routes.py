@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from steadhold.events.wire import EventReply
+from steadhold.events.wire import DomainEvent
 from steadhold.jobs import doors, gives, takes, workdoors
 from steadhold.web.ask import Route
 
@@ -71,12 +71,12 @@ ROUTES: Final = (
           receipt="required", status=202),
     _post("/v1/jobs:batch", doors.submit_batch, SUBMIT, "Admit many jobs", takes.SubmitBatch, gives.BatchReply,
           SUBMITTED, receipt="required"),
-    _get("/v1/jobs", doors.listing, "List jobs", gives.JobItem, (*PAGE, *doors.FILTERS)),
-    Route("GET", "/v1/jobs/{id:uuid}", doors.get, READ, "Read a job", gives=gives.JobItem, query=("wait_seconds",),
+    _get("/v1/jobs", doors.listing, "List jobs", gives.Job, (*PAGE, *doors.FILTERS)),
+    Route("GET", "/v1/jobs/{id:uuid}", doors.get, READ, "Read a job", gives=gives.Job, query=("wait_seconds",),
           headers=("if-none-match",)),
     _get("/v1/jobs/{id:uuid}/input", doors.input_of, "Read a job's input"),
     _get("/v1/jobs/{id:uuid}/result", doors.result, "Read a job's result"),
-    _get("/v1/jobs/{id:uuid}/events", doors.history, "Read a job's history", EventReply, PAGE),
+    _get("/v1/jobs/{id:uuid}/events", doors.history, "Read a job's history", DomainEvent, PAGE),
     _get("/v1/jobs/{id:uuid}/checkpoints", doors.checkpoints, "List a job's stages", gives.CheckpointItem, PAGE),
     _get("/v1/jobs/{id:uuid}/checkpoints/{stage}", doors.checkpoint, "Read a stage", gives.CheckpointItem),
     Route("PUT", "/v1/jobs/{id:uuid}/checkpoints/{stage}", workdoors.checkpoint, WORK, "Commit a stage", body="json",

@@ -79,6 +79,10 @@ _OF_BODY: Final = (
     "unsupported_media_type",
     "unsupported_coding",
 )
+_PROBLEM: Final[Schema] = {
+    "description": "Why the answer is no.",
+    "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
 _OF_RECEIPT: Final = (
     "operation_in_flight", "operation_abandoned", "operation_expired", "operation_mismatch", "operation_clock",
 )  # fmt: skip
@@ -88,7 +92,7 @@ def document(routes: Sequence[Route], *, version: str) -> Schema:
     """Describe all doors."""
     shapes = [shape for route in routes for shape in (route.takes, route.gives) if shape is not None]
     schemas, components = msgspec.json.schema_components(shapes, ref_template="#/components/schemas/{name}")
-    of = {id(shape): schema for shape, schema in zip(shapes, schemas, strict=True)}
+    of = {id(shape): _named(schema, components) for shape, schema in zip(shapes, schemas, strict=True)}
     paths: dict[str, Schema] = {}
     for route in routes:
         paths.setdefault(PARAM.sub(r"{\1}", route.path), {})[route.method.lower()] = _operation(route, of)
@@ -106,9 +110,19 @@ def document(routes: Sequence[Route], *, version: str) -> Schema:
         "paths": dict(sorted(paths.items())),
         "components": {
             "securitySchemes": {"key": _KEY},
+            "responses": {"Problem": _PROBLEM},
             "schemas": dict(sorted({**components, "Problem": _problem_schema()}.items())),
         },
     }
+
+
+def _named(schema: Schema, components: Schema) -> Schema:
+    """A union that has a title becomes a component of that name, for generators to name it too."""
+    if "discriminator" not in schema or "title" not in schema:
+        return schema
+    one_of = {"oneOf" if member == "anyOf" else member: told for member, told in schema.items()}
+    components[schema["title"]] = one_of
+    return {"$ref": f"#/components/schemas/{schema['title']}"}
 
 
 def _operation(route: Route, of: Mapping[int, Schema]) -> Schema:
@@ -177,8 +191,8 @@ def _responses(route: Route, of: Mapping[int, Schema]) -> Schema:
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
         told[str(status)] = {
+            "$ref": "#/components/responses/Problem",
             "description": ", ".join(f"`{code}`" for code in codes),
-            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
     return told
 
