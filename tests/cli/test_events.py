@@ -9,7 +9,7 @@ from tests.cli.conftest import reply
 
 AT = "2026-11-29T12:00:00.000000Z"
 EVENT = {
-    "event_id": "o@1", "schema_version": 1, "aggregate_id": "o", "aggregate_revision": 1, "occurred_at": AT,
+    "event_id": "o@1", "schema_version": "1", "aggregate_id": "o", "aggregate_revision": 1, "occurred_at": AT,
     "type": "a", "data_ref": "event:o@1#sha256:00", "data": {"n": 1},
 }  # fmt: skip
 SUBSCRIPTION = {

@@ -45,6 +45,16 @@ async def test_a_change_and_its_events(house):
     assert (await house("GET", f"/v1/aggregates/job:{new_id()}/events")).status == 404
 
 
+async def test_a_schema_version_is_told_as_text_and_taken_as_either(house):
+    sent = [{"type": "a", "schema_version": 12}, {"type": "a", "schema_version": "12"}, {"type": "a"}]
+    assert (await house("POST", "/v1/aggregates/o-1/events", {"events": sent}, if_none_match="*")).status == 201
+    told = (await house("GET", "/v1/aggregates/o-1/events")).json["items"]
+    assert [event["schema_version"] for event in told] == ["12", "12", "1"]
+    for wrong in ("0", "1.0", "9999999999", "12\n", 0, 2**31):
+        body = {"events": [{"type": "a", "schema_version": wrong}]}
+        assert (await house("POST", "/v1/aggregates/o-2/events", body, if_none_match="*")).code == "bad_member"
+
+
 async def test_an_append_is_watched(house):
     watcher = asyncio.ensure_future(house("GET", "/v1/aggregates/o-1?wait_seconds=30"))
     await house("POST", "/v1/aggregates/o-1/events", MADE, if_none_match="*")

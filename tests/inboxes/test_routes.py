@@ -56,6 +56,15 @@ async def test_its_bytes_stay_as_they_are(house):
     assert not {"schema_version", "source", "content_type"} & event.keys()
 
 
+async def test_a_schema_version_is_told_as_text_and_taken_as_either(house):
+    await house.make()
+    for key, said in (("a", 12), ("b", "12"), ("c", "1")):
+        body = {"type": "t", "data": 1, "schema_version": said}
+        assert (await house("POST", "/v1/inboxes/a/events", body, idempotency_key=key)).status == 201
+    told = (await house.read()).json["events"]
+    assert [event.get("schema_version") for event in told] == ["12", "12", None]
+
+
 async def test_raw_bytes_have_a_type(house):
     await house.make()
     raw = bytes(range(256))

@@ -7,18 +7,18 @@ import base64
 from msgspec import UNSET, Raw
 
 from steadhold.events.model import Event
-from steadhold.events.wire import EventReply
+from steadhold.events.wire import DomainEvent
 from steadhold.kit import exact
 from steadhold.web import reply
 
 
-def event(found: Event) -> EventReply:
+def event(found: Event) -> DomainEvent:
     """An event as it is sent: JSON as it is, other bytes in base64."""
     data = found.data
     is_json = data is not None and exact.check(data) is None
-    return EventReply(
+    return DomainEvent(
         event_id=found.event_id,
-        schema_version=found.schema_version,
+        schema_version=str(found.schema_version),
         aggregate_id=found.aggregate_id,
         aggregate_revision=found.aggregate_revision,
         occurred_at=reply.instant(found.occurred_at),

@@ -58,7 +58,7 @@ def _happened(told: wire.EventBody, n: int) -> Happened:
         why = f"An event has at most {limits.EVENT_DATA_BYTES_MAX} bytes of data, or a data_ref."
         problem.stop("bad_member", why, pointer=f"/events/{n}/data")
     return Happened(
-        told.type, data, told.data_ref, told.schema_version, told.correlation_id, told.causation_id, told.event_id
+        told.type, data, told.data_ref, int(told.schema_version), told.correlation_id, told.causation_id, told.event_id
     )
 
 
@@ -252,8 +252,8 @@ _OWN = (
     _get("/v1/aggregates/{id}", get, READ, "Read where an aggregate stands", query=("wait_seconds",),
          headers=("if-none-match",), gives=wire.AggregateReply),
     _get("/v1/aggregates/{id}/events", history, READ, "Read an aggregate's events",
-         query=("after_revision", "limit", "cursor"), gives=wire.EventReply, problems=("events_pruned",)),
-    _get("/v1/events/{id}", event, READ, "Read an event", gives=wire.EventReply),
+         query=("after_revision", "limit", "cursor"), gives=wire.DomainEvent, problems=("events_pruned",)),
+    _get("/v1/events/{id}", event, READ, "Read an event", gives=wire.DomainEvent),
     _get("/v1/events/{id}/data", data, READ, "Read the data of an event"),
     _get("/v1/events/{id}/causes", causes, READ, "Read what led to an event", gives=wire.CausesReply),
     Route(

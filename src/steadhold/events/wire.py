@@ -17,6 +17,9 @@ from steadhold.web.reply import Instant
 Id: TypeAlias = Annotated[str, Meta(pattern=whole(ID_PATTERN))]
 Uuid: TypeAlias = Annotated[str, Meta(pattern=whole(UUID_PATTERN))]
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=REFERENCE_CHARS_MAX, pattern=NO_NUL)]
+Version: TypeAlias = Annotated[int, Meta(ge=1, le=2**31 - 1)] | Annotated[str, Meta(pattern=whole("[1-9][0-9]{0,8}"))]
+"""A number; a DomainEvent shows it as text, which is taken as well."""
+
 Glob: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX, pattern=NO_NUL)]
 
 
@@ -35,7 +38,7 @@ class EventBody(Taken, kw_only=True, frozen=True):
     """An event to be written down; `data` is kept byte for byte, or `data_ref` names it."""
 
     type: Id
-    schema_version: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+    schema_version: Version = 1
     data: Raw | UnsetType = UNSET
     data_ref: Text | None = None
     event_id: Id | None = None
@@ -79,11 +82,11 @@ class AggregateReply(Given, kw_only=True, frozen=True):
     owner: str | None = None
 
 
-class EventReply(Given, kw_only=True, frozen=True):
+class DomainEvent(Given, kw_only=True, frozen=True):
     """An event. `data` is exact JSON; other bytes are in `data_base64`."""
 
     event_id: str
-    schema_version: int
+    schema_version: str
     aggregate_id: str
     aggregate_revision: int
     occurred_at: Instant
@@ -98,7 +101,7 @@ class EventReply(Given, kw_only=True, frozen=True):
 class CausesReply(msgspec.Struct, kw_only=True, frozen=True):
     """What led to an event, nearest first; `complete`: the last of them has no cause that it names."""
 
-    items: list[EventReply]
+    items: list[DomainEvent]
     complete: bool
     pruned: bool
 

@@ -9,12 +9,16 @@ import msgspec
 from msgspec import Meta
 
 from steadhold.kit import limits
-from steadhold.kit.ids import id_fault
+from steadhold.kit.ids import id_fault, whole
 from steadhold.kit.rules import Id, Rule, json_fault
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
 Reference: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2_000)]
-Version: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
+Version: TypeAlias = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+VersionText: TypeAlias = Annotated[str, Meta(pattern=whole("[1-9][0-9]{0,9}"))]
+"""The same as events show it."""
+
+_FIRST: Final = "1"
 Revision: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
 
 Source: TypeAlias = Literal["client", "relay", "door"]
@@ -28,7 +32,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What an event says of itself, besides its data."""
 
     type: str
-    schema_version: int = 1
+    schema_version: str = _FIRST
     aggregate_id: str | None = None
     aggregate_revision: int | None = None
     occurred_at: str | None = None
@@ -36,6 +40,11 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     causation_id: str | None = None
     data_ref: str | None = None
     source: str = "client"
+
+
+def shown(schema_version: int | str) -> str:
+    """The version as events show it. The first is one and the same text, or it would not be left out as a default."""
+    return _FIRST if schema_version in {1, _FIRST} else str(schema_version)
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
@@ -91,7 +100,7 @@ class _Bounded(Envelope, frozen=True, kw_only=True, gc=False):
     """What an envelope may say."""
 
     type: Text
-    schema_version: Version = 1
+    schema_version: VersionText = "1"
     aggregate_id: Id | None = None
     aggregate_revision: Revision | None = None
     correlation_id: Id | None = None

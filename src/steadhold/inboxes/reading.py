@@ -10,7 +10,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 from msgspec import structs
 
-from steadhold.inboxes.items import Envelope, Item, item
+from steadhold.inboxes.items import Envelope, Item, item, shown
 from steadhold.inboxes.model import Gap, Page, Received
 from steadhold.inboxes.wire import EventBody, LineBody
 from steadhold.kit import exact, limits
@@ -70,7 +70,7 @@ def _data(body: EventBody) -> bytes:
 
 def _envelope(body: EventBody) -> Envelope:
     return Envelope(
-        body.type, body.schema_version, body.aggregate_id, body.aggregate_revision, body.occurred_at,
+        body.type, shown(body.schema_version), body.aggregate_id, body.aggregate_revision, body.occurred_at,
         body.correlation_id, body.causation_id, body.data_ref,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from datetime import UTC
 
 from steadhold.events import Event
 from steadhold.events.flow import Answer, Publication, Reject, Retry, Taken
-from steadhold.inboxes.items import Envelope, Item, item
+from steadhold.inboxes.items import Envelope, Item, item, shown
 from steadhold.inboxes.model import Appended, Mismatch, NoInbox
 from steadhold.inboxes.plans import append
 from steadhold.kit import exact
@@ -34,7 +34,7 @@ def _answer(placed: Appended | Mismatch) -> Answer:
 def _item(event: Event) -> Item:
     occurred_at = event.occurred_at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
     envelope = Envelope(
-        event.type, event.schema_version, event.aggregate_id, event.aggregate_revision, occurred_at,
+        event.type, shown(event.schema_version), event.aggregate_id, event.aggregate_revision, occurred_at,
         event.correlation_id, event.causation_id, event.data_ref, "relay",
     )  # fmt: skip
     kind = None if event.data is None or exact.check(event.data) is None else "application/octet-stream"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from steadhold.inboxes.items import Reference, Revision, Text, Version
+from steadhold.inboxes.items import Reference, Revision, Text, Version, VersionText
 from steadhold.inboxes.model import Age, Number
 from steadhold.kit import limits
 from steadhold.kit.rules import Fence, Id, Length
@@ -60,7 +60,7 @@ class EventBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
     """An event; the bytes of `data` are kept as they are. `data_ref` instead names where they lie."""
 
     type: Text
-    schema_version: Version = 1
+    schema_version: Version | VersionText = 1
     aggregate_id: Id | None = None
     aggregate_revision: Revision | None = None
     occurred_at: Annotated[str, Meta(max_length=40)] | None = None
@@ -115,7 +115,7 @@ class EventItem(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     event_id: str
     accepted_at: Instant
     type: str
-    schema_version: int = 1
+    schema_version: str = "1"
     aggregate_id: str | None = None
     aggregate_revision: int | None = None
     occurred_at: str | None = None

@@ -22,7 +22,7 @@ class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
     data: Any = UNSET
     raw: bytes | None = None
     data_ref: str | None = None
-    schema_version: int = 1
+    schema_version: int | str = 1
     event_id: str | None = None
     correlation_id: str | None = None
     causation_id: str | None = None
@@ -46,7 +46,7 @@ class DomainEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event. The order of an aggregate's events is that of `aggregate_revision`; clocks order nothing."""
 
     event_id: str
-    schema_version: int
+    schema_version: str
     aggregate_id: str
     aggregate_revision: int
     occurred_at: datetime

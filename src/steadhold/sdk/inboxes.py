@@ -117,7 +117,7 @@ class InboxRoom(Room[Mode]):
         *,
         raw: bytes | None = None,
         key: str | None = None,
-        schema_version: int | None = None,
+        schema_version: int | str | None = None,
         aggregate_id: str | None = None,
         aggregate_revision: int | None = None,
         occurred_at: str | None = None,

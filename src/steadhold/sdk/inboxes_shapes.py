@@ -57,7 +57,7 @@ class New(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, forbid_
     type: str
     data: msgspec.Raw = NOTHING
     key: str = msgspec.field(default_factory=new_id)
-    schema_version: int = 1
+    schema_version: int | str = 1
     aggregate_id: str | None = None
     aggregate_revision: int | None = None
     occurred_at: str | None = None
@@ -91,7 +91,7 @@ class Event(msgspec.Struct, kw_only=True, frozen=True):
     event_id: str
     accepted_at: datetime
     type: str
-    schema_version: int = 1
+    schema_version: str = "1"
     aggregate_id: str | None = None
     aggregate_revision: int | None = None
     occurred_at: str | None = None

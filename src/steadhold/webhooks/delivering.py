@@ -51,7 +51,7 @@ def body_of(event: Event) -> bytes:
     """The bytes that are signed and sent of an event: its fields, and its data where that is exact JSON."""
     fields: dict[str, Any] = {
         "event_id": event.event_id,
-        "schema_version": event.schema_version,
+        "schema_version": str(event.schema_version),
         "aggregate_id": event.aggregate_id,
         "aggregate_revision": event.aggregate_revision,
         "occurred_at": event.occurred_at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
