@@ -33,7 +33,8 @@ _IDS: Final = uuid.UUID("0d1a7c9e-52c4-5a36-9f0e-6a6b3f8f5e11")
 class Happened(msgspec.Struct, frozen=True, gc=False):
     """An event to be written down. `data` are exact bytes (at most `event_data_bytes_max`), or `data_ref` names them.
 
-    `event_id` None: it is `<aggregate_id>@<revision>`. `causation_id` is the event that led to it.
+    `event_id` None: it is `<aggregate_id>@<revision>`. `causation_id` is the event that led to it. `trace` is a
+    traceparent (W3C), under which its delivery is told of; it is no part of the event.
     """
 
     type: str
@@ -43,11 +44,12 @@ class Happened(msgspec.Struct, frozen=True, gc=False):
     correlation_id: str | None = None
     causation_id: str | None = None
     event_id: str | None = None
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as it is kept; it never changes."""
+    """An event as it is kept; it never changes. `trace` is read where it is passed on, and shown to nobody."""
 
     aggregate_id: str
     aggregate_revision: int
@@ -59,6 +61,7 @@ class Event:
     data: bytes | None
     correlation_id: str | None
     causation_id: str | None
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ def _row(workspace: str, aggregate_id: str, revision: int, told: Happened) -> It
         "data": told.data,
         "correlation_id": told.correlation_id,
         "causation_id": told.causation_id,
+        "trace": told.trace,
     }
 
 

@@ -21,7 +21,7 @@ from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route
 def append(ask: Request) -> Ask[plans.AppendOutcome]:
     """Write down what happened to an aggregate, at the revision that it has."""
     id, expected, body = ask.params["id"], conditions.put(ask), decode.body(ask, wire.AppendBody)
-    happened = [_happened(told, n) for n, told in enumerate(body.events)]
+    happened = [_happened(told, n, ask.trace) for n, told in enumerate(body.events)]
     _readable(ask, happened)
     move = body.transition
     if move is not None and body.state not in (None, move.after):
@@ -49,7 +49,7 @@ def append(ask: Request) -> Ask[plans.AppendOutcome]:
     return Ask(call, render, touches=(("aggregate", id),))
 
 
-def _happened(told: wire.EventBody, n: int) -> Happened:
+def _happened(told: wire.EventBody, n: int, trace: str | None) -> Happened:
     if told.event_id is not None and model.place_of(told.event_id):
         why = "An id that ends in @ and a number is how events are named by their revision; choose another."
         problem.stop("bad_member", why, pointer=f"/events/{n}/event_id")
@@ -58,8 +58,9 @@ def _happened(told: wire.EventBody, n: int) -> Happened:
         why = f"An event has at most {limits.EVENT_DATA_BYTES_MAX} bytes of data, or a data_ref."
         problem.stop("bad_member", why, pointer=f"/events/{n}/data")
     return Happened(
-        told.type, data, told.data_ref, int(told.schema_version), told.correlation_id, told.causation_id, told.event_id
-    )
+        told.type, data, told.data_ref, int(told.schema_version), told.correlation_id, told.causation_id, told.event_id,
+        trace,
+    )  # fmt: skip
 
 
 def _readable(ask: Request, happened: Iterable[Happened]) -> None:

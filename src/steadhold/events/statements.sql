@@ -124,14 +124,14 @@ select n, revision from moved
 -- rank: aggregates by aggregate_id, aggregate_revision
 -- Writes history. Where nobody takes the workspace's events, nothing has to be matched: the window begins here.
 insert into steadhold.events (workspace, aggregate_id, aggregate_revision, event_id, schema_version, occurred_at, type,
-  data_ref, data, correlation_id, causation_id, matched_at)
+  data_ref, data, correlation_id, causation_id, trace, matched_at)
 select :workspace::text, aggregate_id, aggregate_revision, event_id, schema_version, steadhold.clock(), type, data_ref,
-  data, correlation_id, causation_id,
+  data, correlation_id, causation_id, trace,
   case when not (select steadhold.events_wanted(:workspace::text)) then steadhold.clock() end
 from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :event_id::text[], :schema_version::int[], :type::text[],
-    :data_ref::text[], :data::bytea[], :correlation_id::text[], :causation_id::text[])
+    :data_ref::text[], :data::bytea[], :correlation_id::text[], :causation_id::text[], :trace::text[])
   with ordinality as i(aggregate_id, aggregate_revision, event_id, schema_version, type, data_ref, data, correlation_id,
-    causation_id, n)
+    causation_id, trace, n)
 order by n
 
 -- name: aggregate
@@ -322,7 +322,7 @@ with oldest as materialized (
   select aggregate_id, max(aggregate_revision) as revision from oldest group by aggregate_id
 )
 select e.aggregate_id, e.aggregate_revision, e.event_id, e.schema_version, e.occurred_at, e.type, e.data_ref, e.data,
-  e.correlation_id, e.causation_id
+  e.correlation_id, e.causation_id, coalesce(e.trace, steadhold.trace_of(:workspace::text, e.aggregate_id))
 from upto cross join lateral (
   select e.* from steadhold.events e
   where e.workspace = :workspace::text and e.aggregate_id = upto.aggregate_id
@@ -406,7 +406,7 @@ with i as materialized (
   order by e.aggregate_id, e.aggregate_revision for no key update
 )
 select i.n, e.aggregate_id, e.aggregate_revision, e.event_id, e.schema_version, e.occurred_at, e.type, e.data_ref, e.data,
-  e.correlation_id, e.causation_id
+  e.correlation_id, e.causation_id, coalesce(e.trace, steadhold.trace_of(:workspace::text, e.aggregate_id))
 from i join locked e using (aggregate_id, aggregate_revision)
 
 -- name: publication_held

@@ -27,7 +27,7 @@ CLAIMABLE = ("jobs",)
 
 def submit(ask: Request) -> Ask[SubmitOutcome]:
     """Admit a job: 202, or 200 with the one that there is."""
-    job = submission(decode.body(ask, takes.SubmitBody), ask.fresh)
+    job = submission(decode.body(ask, takes.SubmitBody), ask.fresh, ask.trace)
     readable(ask, relying.given(job))
 
     def render(outcome: SubmitOutcome) -> Answer:
@@ -49,7 +49,7 @@ def submit(ask: Request) -> Ask[SubmitOutcome]:
 def submit_batch(ask: Request) -> Ask[list[SubmitOutcome] | NothingAdmitted]:
     """Admit many jobs, one outcome each."""
     found = decode.body(ask, takes.SubmitBatch).items
-    jobs = [submission(body, id) for body, id in zip(found, ids(ask.fresh, len(found)), strict=True)]
+    jobs = [submission(body, id, ask.trace) for body, id in zip(found, ids(ask.fresh, len(found)), strict=True)]
     readable(ask, [text for job in jobs for text in relying.given(job)])
 
     def item(outcome: SubmitOutcome) -> gives.ItemReply:
@@ -72,8 +72,8 @@ def ids(fresh: str, count: int) -> list[str]:
     return [fresh, *(uuid7(milliseconds, model.digest(f"{fresh}/{n}".encode())[:10]) for n in range(1, count))]
 
 
-def submission(body: takes.SubmitBody, id: str) -> Submission:
-    """The job that a body describes."""
+def submission(body: takes.SubmitBody, id: str, trace: str | None = None) -> Submission:
+    """The job that a body describes; where it names no trace, in that of its request."""
     if body.concurrency_key is not None and body.concurrency_key.startswith("schedule:"):
         problem.stop("reserved_key", "Concurrency keys beginning with schedule: belong to schedules.")
     return Submission(
@@ -89,7 +89,7 @@ def submission(body: takes.SubmitBody, id: str) -> Submission:
         evidence_not_before=body.evidence_not_before,
         tags=tuple(dict.fromkeys(body.tags)),
         correlation_id=body.correlation_id,
-        trace=body.trace,
+        trace=body.trace or trace,
         id=id,
     )
 

@@ -45,7 +45,8 @@ class Request:
     `params` are the decoded path parameters, `headers` have lower-case names, `operation` is the inner
     value of `Idempotency-Key`, `fresh` an id for what a POST or a body in pieces may create (a UUIDv7; else "");
     `path` is the address as it was sent, without its query; `trace` is the traceparent that what it causes is to
-    name, if it belongs to a trace. `permits(scope, name)` tells whether the key may do this too, to a name or (None) to everything: a route's own scope has been tested before. `reach(scope)`
+    name, if it belongs to a trace. `permits(scope, name)` tells whether the key may do this too, to a name or (None) to
+    everything: a route's own scope has been tested before. `reach(scope)`
     are the prefixes below which the key may do this, ("",) everywhere: a route that `narrows` shows no more.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -36,6 +36,7 @@ from steadhold.webhooks.model import (
 from steadhold.webhooks.naming import delivery_id
 from steadhold.webhooks.plans import SQL, off, told
 
+Kept: TypeAlias = tuple[str, str, int, str, bytes, str | None]
 LAPSED: Final = "its sender was not heard of any more"
 
 
@@ -86,13 +87,13 @@ def fan_out(workspace: str, happened: Sequence[Event]) -> Plan[None]:
     yield from rows(SQL.deliver, workspace=workspace, **columns)
 
 
-def _body(event: Event) -> tuple[str, str, int, str, bytes]:
-    return event.event_id, event.aggregate_id, event.aggregate_revision, event.type, body_of(event)
+def _body(event: Event) -> Kept:
+    return event.event_id, event.aggregate_id, event.aggregate_revision, event.type, body_of(event), event.trace
 
 
-def keep(workspace: str, bodies: Sequence[tuple[str, str, int, str, bytes]]) -> Plan[None]:
-    """Keep the bytes that are to be sent of events."""
-    names = ("event_id", "aggregate_id", "revision", "type", "body")
+def keep(workspace: str, bodies: Sequence[Kept]) -> Plan[None]:
+    """Keep the bytes that are to be sent of events, and the trace that each belongs to."""
+    names = ("event_id", "aggregate_id", "revision", "type", "body", "trace")
     columns = {name: [body[n] for body in bodies] for n, name in enumerate(names)}
     yield from rows(SQL.keep_bodies, workspace=workspace, **columns)
 

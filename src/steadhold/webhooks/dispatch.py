@@ -42,6 +42,17 @@ RENEW_SECONDS: Final = LANE_SECONDS / 3
 Play = Callable[[Call[Any]], Awaitable[Any]]
 Due = Callable[[], Awaitable[Iterable[tuple[str, str]]]]
 Alarm = Callable[[Exception, Mapping[str, str]], None]
+Done = Callable[[Result], None]
+Trace = Callable[[str, str, Sending], tuple[Sending, Done]]
+"""Given workspace, endpoint and attempt: the attempt, with what it names as its cause, and who is told the end."""
+
+
+def untold(_workspace: str, _webhook: str, sending: Sending) -> tuple[Sending, Done]:
+    """Tell nobody of attempts."""
+    return sending, _nothing
+
+
+def _nothing(_result: Result) -> None: ...
 
 
 @dataclass(slots=True)
@@ -58,6 +69,7 @@ class Dispatcher:
     sends_max: int = SENDS_MAX
     total_seconds: float = 15.0
     turn_seconds: float = TURN_SECONDS
+    trace: Trace = untold
     _lanes: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict[tuple[str, str], Any], init=False)
     _running: dict[tuple[str, str], _Lane] = field(default_factory=dict[tuple[str, str], Any], init=False)
     _turns: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float], init=False)
@@ -204,9 +216,10 @@ class _Lane:
             return
         sender = await self._connected(batch)
         look = _Look(self, batch.endpoint.spec.url)
-        for sending in batch.sendings:
+        for begun in batch.sendings:
+            sending, done = self.of.trace(self.workspace, self.webhook, begun)
             fields = heading.headers(sending, secrets, own)
-            task = asyncio.create_task(self._attempt(sender, sending, fields, look, until))
+            task = asyncio.create_task(self._attempt(sender, sending, fields, look, until, done))
             self.under_way.add(task)
             task.add_done_callback(self.under_way.discard)
 
@@ -222,13 +235,14 @@ class _Lane:
         return self.sender
 
     async def _attempt(
-        self, sender: Sender, sending: Sending, fields: Mapping[str, str], look: _Look, until: float
+        self, sender: Sender, sending: Sending, fields: Mapping[str, str], look: _Look, until: float, done: Done
     ) -> None:
+        result = Result(sending.delivery, sending.n, "unknown", why="its sender stopped", ours=True)
         try:
-            self._told(await sender.send(sending, fields, lambda: look.still(sending), until))
-        except asyncio.CancelledError:
-            self._told(Result(sending.delivery, sending.n, "unknown", why="its sender stopped", ours=True))
-            raise
+            result = await sender.send(sending, fields, lambda: look.still(sending), until)
+        finally:
+            done(result)
+            self._told(result)
 
     def _told(self, *results: Result) -> None:
         self.results.extend(results)

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from steadhold.kit import traces
 from steadhold.kit.seal import Sealing, Unsealable
 from steadhold.webhooks import sign
 from steadhold.webhooks.model import PING, REPLAY, Batch, Secret, Sending
@@ -89,6 +90,8 @@ def headers(sending: Sending, secrets: Sequence[Signing], own: Mapping[str, str]
         "x-steadhold-attempt": str(sending.n),
         "x-steadhold-hops": "1",
     }
+    if (cause := traces.traceparent(sending.trace)) is not None:
+        told[traces.HEADER] = cause
     if sending.kind == REPLAY:
         told["x-steadhold-replay"] = "true"
     if sending.kind == PING:

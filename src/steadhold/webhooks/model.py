@@ -52,7 +52,6 @@ LANE_SECONDS: Final = 30.0
 ATTEMPT_SECONDS: Final = 20.0
 """From the beginning of an attempt until nobody may be sending any more; 5 s later it is `unknown`."""
 
-
 Type: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
 Types: TypeAlias = Annotated[tuple[Type, ...], Meta(min_length=1, max_length=limits.WEBHOOK_TYPES_MAX)]
 Waits: TypeAlias = Annotated[
@@ -230,7 +229,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """An attempt that was written down, and may be made. `kind` and `skipped` are its delivery's."""
+    """An attempt that was written down, and may be made. `kind`, `skipped` are its delivery's, `trace` its event's."""
 
     delivery: str
     n: int
@@ -239,6 +238,7 @@ class Sending:
     skipped: int
     body: bytes
     started_at: datetime
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

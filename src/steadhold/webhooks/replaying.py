@@ -84,7 +84,7 @@ def ping(workspace: str, webhook: Uuid, id: Uuid, body: bytes, type: Type) -> Pl
     if not isinstance(held, Endpoint):
         return Missing()
     event_id = f"ping_{id}"
-    yield from keep(workspace, [(event_id, held.subject, held.revision, type, body)])
+    yield from keep(workspace, [(event_id, held.subject, held.revision, type, body, None)])
     yield from _again(workspace, id, webhook, event_id, PING)
     return Placed(id, webhook)
 

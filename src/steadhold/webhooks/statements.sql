@@ -137,10 +137,10 @@ order by k.id for share
 
 -- name: keep_bodies
 -- rank: consumers
-insert into steadhold.webhook_bodies (workspace, event_id, aggregate_id, aggregate_revision, type, body, made_at)
-select :workspace::text, i.event_id, i.aggregate_id, i.revision, i.type, i.body, steadhold.clock()
-from unnest(:event_id::text[], :aggregate_id::text[], :revision::bigint[], :type::text[], :body::bytea[])
-  as i(event_id, aggregate_id, revision, type, body)
+insert into steadhold.webhook_bodies (workspace, event_id, aggregate_id, aggregate_revision, type, body, trace, made_at)
+select :workspace::text, i.event_id, i.aggregate_id, i.revision, i.type, i.body, i.trace, steadhold.clock()
+from unnest(:event_id::text[], :aggregate_id::text[], :revision::bigint[], :type::text[], :body::bytea[], :trace::text[])
+  as i(event_id, aggregate_id, revision, type, body, trace)
 order by i.event_id
 on conflict (workspace, event_id) do nothing
 
@@ -183,11 +183,12 @@ with due as materialized (
   from taken t cross join (select steadhold.clock() as at) c
   returning delivery, n, started_at
 )
-select t.id::text, t.attempts, t.event_id, t.kind, t.skipped,
-  (select b.body from steadhold.webhook_bodies b where b.workspace = :workspace::text and b.event_id = t.event_id),
-  g.started_at
+select t.id::text, t.attempts, t.event_id, t.kind, t.skipped, b.body, g.started_at, b.trace
 from taken t
 join begun g on g.delivery = t.id
+left join lateral (
+  select b.body, b.trace from steadhold.webhook_bodies b
+  where b.workspace = :workspace::text and b.event_id = t.event_id) b on true
 
 -- name: still
 -- rank: read

@@ -1,0 +1,7 @@
+"""What is told of what happens: spans, metrics, log lines. See guide.md."""
+
+from __future__ import annotations
+
+from steadhold.telemetry.spans import current
+
+__all__ = ["current"]
