@@ -17,7 +17,10 @@ from steadhold.kit.outcome import Missing
 from tests.inboxes.conftest import event
 from tests.sdk.site import key, site  # noqa: F401 - fixtures
 
-EVENT = {"event_id", "schema_version", "aggregate_id", "aggregate_revision", "occurred_at", "type", "data_ref"}
+EVENT = {
+    "event_id": str, "schema_version": str, "aggregate_id": str, "aggregate_revision": int, "occurred_at": str,
+    "type": str, "data_ref": str,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("committed_it", [False, True])
@@ -82,6 +85,6 @@ def test_an_event_says_what_it_is(site, key):  # noqa: F811 - fixtures
         made = {"events": [{"type": "order.placed", "data": {"total": "9.50"}}]}
         http.post("/v1/aggregates/order-7/events", json=made, headers={"If-None-Match": "*"}).raise_for_status()
         (told,) = http.get("/v1/aggregates/order-7/events").json()["items"]
-    assert told.keys() >= EVENT
+    assert {name: type(told.get(name)) for name in EVENT} == EVENT
     assert [told[name] for name in ("event_id", "aggregate_id", "aggregate_revision")] == ["order-7@1", "order-7", 1]
     assert told["data_ref"].startswith("event:order-7@1#sha256:")
