@@ -60,6 +60,10 @@ class Yard:
     async def stages(self, id):
         return {kept.stage: kept.result for kept in (await self.play(jobs.checkpoints, id, "", 100)).items}
 
+    async def stages_under(self, id, fence):
+        """What the worker that held this fence committed; who takes over may be at it already."""
+        return [kept.stage for kept in (await self.play(jobs.checkpoints, id, "", 100)).items if kept.fence == fence]
+
 
 @pytest.fixture
 async def player(dsn):
