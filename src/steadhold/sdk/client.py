@@ -18,6 +18,7 @@ from steadhold.sdk.errors import BadAnswer
 from steadhold.sdk.grammar import Async, Give, Got, Lost, Mode, Pause, Script, Send, Stream, Sync
 from steadhold.sdk.retry import Patience, persist
 from steadhold.sdk.rooms import Rooms
+from steadhold.telemetry import caused
 
 T = TypeVar("T")
 
@@ -101,8 +102,7 @@ class _Base(Rooms[Mode]):
         """How httpx2 is set up. Without TLS no certificates are loaded; loopback heeds no proxies."""
         from steadhold import __version__
 
-        given = self._transport
-        tls = self._address.base.startswith("https:")
+        given, tls = self._transport, self._address.base.startswith("https:")
         if given is None and self._address.loopback:
             given = transport(uds=self._address.socket, limits=_LIMITS, verify=tls)
         headers = {
@@ -117,7 +117,7 @@ class _Base(Rooms[Mode]):
         if self._workspace is not None:
             url += f"{'&' if '?' in url else '?'}workspace={self._workspace}"
         timeout = httpx2.Timeout(self._timeout, read=self._timeout + send.wait_seconds)
-        return http.build_request(send.method, url, headers=dict(send.headers), content=send.body, timeout=timeout)
+        return http.build_request(send.method, url, headers=caused(send.headers), content=send.body, timeout=timeout)
 
 
 class _Body:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from steadhold.telemetry.spans import current
+from steadhold.telemetry.spans import caused, current
 
-__all__ = ["current"]
+__all__ = ["caused", "current"]

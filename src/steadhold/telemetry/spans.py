@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from steadhold.kit.traces import traceparent
+from steadhold.kit.traces import HEADER, traceparent
 from steadhold.telemetry.background import Background
 
 if TYPE_CHECKING:
@@ -86,14 +86,26 @@ def current() -> str | None:
     return _written(context) if context.is_valid else None
 
 
+def caused(fields: Mapping[str, str]) -> dict[str, str]:
+    """Header fields, and that which names the current span as the cause, if there is one."""
+    cause = current()
+    return {**fields} if cause is None else {**fields, HEADER: cause}
+
+
 @contextmanager
-def under(span: Span | None) -> Generator[None]:
-    """What runs in the block finds the span as the current one, if there is one."""
+def doing(name: str, facts: Facts) -> Generator[None]:
+    """The block is a span, under the current one, and current in it. What it raises is told by its class alone."""
+    span = begin(name, "INTERNAL", current(), facts)
     if span is None:
         yield
         return
-    with span.current():
-        yield
+    try:
+        with span.current():
+            yield
+    except BaseException as error:
+        span.end(failed=True, error__type=type(error).__name__)
+        raise
+    span.end()
 
 
 def _otel() -> Any:

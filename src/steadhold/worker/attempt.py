@@ -57,6 +57,10 @@ class Attempt:
         self._committed = {name for name, _ in held.job.stages}
         self._named: set[str] = set()
 
+    def facts(self, stage: str) -> dict[str, str]:
+        """What a span of a stage says."""
+        return {"steadhold.job.id": self.job.id, "steadhold.stage": stage}
+
     async def kept(self, name: str, input_digest: bytes | None) -> Kept | None:
         """Begin a stage: what it came to before, or None where it is to be run.
 

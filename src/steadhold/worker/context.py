@@ -12,6 +12,7 @@ from typing import Any, TypeVar, TypeVarTuple, overload
 from steadhold.effects.model import ANSWER_WITHIN_SECONDS, EXPIRES_IN_SECONDS
 from steadhold.jobs.outcomes import Claimed
 from steadhold.kit.fields import FenceRef
+from steadhold.telemetry.spans import doing
 from steadhold.worker.attempt import INSIST_SECONDS, Attempt, input_digest
 from steadhold.worker.effects import Effect, Looks, SyncEffect
 from steadhold.worker.effects_act import Act, Wanted
@@ -81,10 +82,11 @@ class Context(_Context):
         digest = input_digest(args)
         if kept := await self._attempt.kept(name, digest):
             return kept.value
-        result = fn(*args)
-        if inspect.isawaitable(result):
-            result = await result
-        return await self._attempt.commit(name, digest, result)
+        with doing(f"stage {name}", self._attempt.facts(name)):
+            result = fn(*args)
+            if inspect.isawaitable(result):
+                result = await result
+            return await self._attempt.commit(name, digest, result)
 
     def effect(
         self,
@@ -167,8 +169,9 @@ class SyncContext(_Context):
         kept = self._answer(self._attempt.kept(name, digest))
         if kept is not None:
             return kept.value
-        result = fn(*args)
-        return self._answer(self._attempt.commit(name, digest, result))
+        with doing(f"stage {name}", self._attempt.facts(name)):
+            result = fn(*args)
+            return self._answer(self._attempt.commit(name, digest, result))
 
     def effect(
         self,

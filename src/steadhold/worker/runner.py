@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 from steadhold.jobs.model import Said
 from steadhold.kit import exact, failpoints
+from steadhold.worker import tracing
 from steadhold.worker.attempt import Attempt, Outside
 from steadhold.worker.context import Context, SyncContext
 from steadhold.worker.held import CLOCK, LOG, Held
@@ -47,6 +49,12 @@ class Runner:
 
     async def run(self, held: Held) -> Said | None:
         """Run a job's handler. None where nothing is to be said: the job waits, or is not ours any more."""
+        with tracing.running(held) as told:
+            said = await self._run(held)
+            told(said)
+        return said
+
+    async def _run(self, held: Held) -> Said | None:
         result: object
         began = CLOCK()
         try:
@@ -81,7 +89,8 @@ class Runner:
 
         async def in_thread(attempt: Attempt) -> Any:
             ctx = SyncContext(attempt, asyncio.get_running_loop())
-            return await self._threads.run(functools.partial(handler.fn, ctx, read(attempt)))
+            here = contextvars.copy_context()  # its span is current in the thread too
+            return await self._threads.run(functools.partial(here.run, handler.fn, ctx, read(attempt)))
 
         return in_thread
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
@@ -41,6 +42,7 @@ class Settler:
         self._waiting: deque[Entry] = deque()
         self._flights: set[asyncio.Task[None]] = set()
         self._flying = 0
+        self._context = contextvars.copy_context()  # a flight is for many jobs: it is no part of one handler's span
 
     def say(self, held: Held, said: Said, answered: Answered) -> None:
         """Settle a job; `answered` is called once."""
@@ -59,7 +61,7 @@ class Settler:
         self._run(self._fly())
 
     def _run(self, flight: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(flight)
+        task = asyncio.get_running_loop().create_task(flight, context=self._context.copy())
         self._flights.add(task)
         task.add_done_callback(self._flights.discard)
 
