@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 PROCESSES ?= 3
 
 # Debian packages that `make ci` adds when it runs as root; without them the tests that need them say so.
-DEBIAN_PACKAGES := pgbouncer
+DEBIAN_PACKAGES := pgbouncer chromium
 
 VENV := .venv
 BIN := $(VENV)/bin

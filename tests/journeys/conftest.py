@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.browser import axe, busy_site, chromium, people, person, scripted, site
 from tests.journeys.programs import USERS, Program, User, normal_user
+
+__all__ = ["axe", "busy_site", "chromium", "people", "person", "scripted", "site"]
 
 
 @pytest.fixture(scope="session")

@@ -217,6 +217,7 @@ class Got:
     status: int
     headers: dict[str, str]
     body: bytes
+    cookies: tuple[str, ...] = ()
 
     @property
     def json(self) -> Any:
@@ -232,8 +233,8 @@ class Got:
 class Client:
     """Speaks ASGI to an application; `leave()` is the client closing its connection."""
 
-    def __init__(self, app: Any, key: str | None = "anna") -> None:
-        self.app, self.key = app, key
+    def __init__(self, app: Any, key: str | None = "anna", *, root: str = "") -> None:
+        self.app, self.key, self.root = app, key, root
         self.left = asyncio.Event()
 
     def leave(self) -> None:
@@ -250,7 +251,7 @@ class Client:
         if body and "content_type" not in headers:
             lines.append((b"content-type", b"application/json"))
         scope = {
-            "type": "http", "method": method, "path": raw, "raw_path": raw.encode(), "root_path": "",
+            "type": "http", "method": method, "path": raw, "raw_path": raw.encode(), "root_path": self.root,
             "query_string": search.encode(), "headers": lines, "http_version": "1.1", "client": ("127.0.0.1", 1),
         }  # fmt: skip
         queue = list(pieces) if pieces is not None else [body]
@@ -271,4 +272,5 @@ class Client:
         if not sent:
             return Got(0, {}, b"")
         fields = {name.decode(): value.decode("latin-1") for name, value in sent[0]["headers"]}
-        return Got(sent[0]["status"], fields, b"".join(message.get("body", b"") for message in sent[1:]))
+        cookies = tuple(value.decode("latin-1") for name, value in sent[0]["headers"] if name == b"set-cookie")
+        return Got(sent[0]["status"], fields, b"".join(message.get("body", b"") for message in sent[1:]), cookies)

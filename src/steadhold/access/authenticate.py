@@ -114,15 +114,29 @@ class Keyring:
         token = parse_token(text)
         if token is None:
             return None
-        seen = self._seen.get(token.key_id)
-        if seen is None or seen.trusted_until <= self._now():
-            seen = await self._look(token.key_id)
-        current, old = opens(token.hash, seen.hash, seen.old_hash)
+        seen = await self._read(token.key_id)
+        return self._holder(token.key_id, seen, *opens(token.hash, seen.hash, seen.old_hash))
+
+    async def holder(self, key_id: str, proven: Callable[[bytes], bool]) -> tuple[Principal, bytes] | None:
+        """Find whose key this is where something proves that its secret was shown before, as a session's cookie does.
+
+        `proven` is asked of the hash of the secret, which is given too, and of the one before it while that serves.
+        """
+        seen = await self._read(key_id)
+        current, old = proven(seen.hash), proven(seen.old_hash)
+        who = self._holder(key_id, seen, current, old)
+        return None if who is None else (who, seen.hash if current else seen.old_hash)
+
+    async def _read(self, key_id: str) -> Seen:
+        seen = self._seen.get(key_id)
+        return await self._look(key_id) if seen is None or seen.trusted_until <= self._now() else seen
+
+    def _holder(self, key_id: str, seen: Seen, current: bool, old: bool) -> Principal | None:  # noqa: FBT001 - as `opens` says them
         now = self._now()
         if seen.who is None or now >= seen.ends_at or not (current or (old and now < seen.old_ends_at)):
             return None
         if seen.unused_seconds >= NOTED_SECONDS:
-            self._used.setdefault(seen.who.workspace or HOUSE, set()).add(token.key_id)
+            self._used.setdefault(seen.who.workspace or HOUSE, set()).add(key_id)
             seen.unused_seconds = 0.0
         return seen.who
 

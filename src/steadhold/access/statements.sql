@@ -213,3 +213,11 @@ where a.workspace = :workspace::text
   and (:resource::text is null or a.resource = :resource::text)
   and (a.at, a.number) < (:before::timestamptz, :number::bigint)
 order by a.at desc, a.number desc limit :limit::bigint
+
+-- name: session
+-- rank: read
+-- planned anew: the record of one session is a row or two, and its index finds them
+select a.kind, extract(epoch from steadhold.clock() - a.at)::float8
+from steadhold.audit a
+where a.workspace = :workspace::text and a.resource = :resource::text
+order by a.at, a.number limit 3

@@ -115,6 +115,15 @@ OPERATION_AHEAD_SECONDS_MAX: Final = 300
 REVOCATION_SECONDS_MAX: Final = 5
 """How late a server may learn that a key was made, revoked or entitled otherwise."""
 
+SESSION_SECONDS_MAX: Final = 12 * 3_600
+"""How long a login to the dashboard lasts."""
+
+SESSION_FRESH_SECONDS: Final = 300
+"""How long after its login a session may vote."""
+
+FORM_BYTES_MAX: Final = 1_048_576
+"""A form that the dashboard is sent."""
+
 KEY_SCOPES_MAX: Final = 64
 """Scopes of one key."""
 

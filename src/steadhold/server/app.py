@@ -11,7 +11,7 @@ import msgspec
 
 from steadhold.kit import limits
 from steadhold.kit.duty import Duty
-from steadhold.server import agents, outward, rooms
+from steadhold.server import agents, outward, people, rooms
 from steadhold.server.capabilities import VERSION
 from steadhold.server.engine import Engine, running
 from steadhold.server.exchange import Exchange
@@ -49,6 +49,7 @@ class App:
         self._opening = asyncio.Lock()
         self._pages: Pages | None = None
         self._agents: agents.Agents | None = None
+        self._people: people.People | None = None
 
     async def start(self) -> Engine:
         """Open all parts, once. Raises a DatabaseError, whose message says what to do."""
@@ -61,6 +62,7 @@ class App:
                     self.settings, engine.health, engine.tallies, engine.hub, engine.pool.house, described
                 )
                 self._agents = agents.Agents(self, engine, described, self.settings.hosts)
+                self._people = people.People(engine, self._routes, self.settings)
                 self.engine = engine
             return self.engine
 
@@ -107,6 +109,9 @@ class App:
             return
         if refused is None and path == agents.PATH and self._agents is not None:
             await self._agents(scope, receive, send)
+            return
+        if refused is None and self._people and people.here(self.settings, path, root, _host(scope["headers"])):
+            await self._people(scope, receive, send)
             return
         if self._pages is None:
             raise AssertionError("an application that has started has its pages")

@@ -54,6 +54,8 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "no_valid_key": Kind(401, "stop", "No valid key"),
     "missing_scope": Kind(403, "stop", "The key lacks the scope"),
     "foreign_origin": Kind(403, "stop", "A page of another site may not ask this"),
+    "foreign_form": Kind(403, "stop", "The form was not made for this session"),
+    "login_not_fresh": Kind(403, "stop", "This needs a login of the last minutes"),
     "not_entitled": Kind(403, "stop", "The workspace is not entitled to this"),
     "exceeds_maker": Kind(403, "stop", "The key would be more than the key that makes it"),
     "key_ended": Kind(409, "stop", "The key is revoked or has expired"),

@@ -1,0 +1,151 @@
+"""A page asks the rooms' doors within the process: scopes, limits and receipts are those of whoever sits there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, TypeVar
+from urllib.parse import quote, urlencode
+
+from steadhold import access
+from steadhold.access.authenticate import actor
+from steadhold.kit.plan import Call, Plan, Refusal
+from steadhold.web import wire
+from steadhold.web.above import Above
+from steadhold.web.ask import Answer, Ask, Principal, Problem, Request, Route, Taking
+from steadhold.web.serve import Doors
+from steadhold.web.wire import Send
+
+T = TypeVar("T")
+Fields: TypeAlias = Sequence[tuple[bytes, ...]]
+Handler: TypeAlias = Callable[[Request], "Ask[Any] | Taking[Any] | Answer"]
+
+FRESH: Final = frozenset({"approvals:vote"})
+"""Scopes that a session may use only while its login is fresh."""
+
+READS: Final = frozenset({"GET", "HEAD"})
+
+
+def doors(routes: Sequence[Route], above: Above, like: Doors, authenticate: Callable[[str], Awaitable[Any]]) -> Doors:
+    """The rooms' doors for sessions: what changes something leaves a row in the audit, in the same transaction.
+
+    A page is counted against the workspace's rate once, so what it asks is not.
+    """
+    own = replace(above, authenticate=authenticate, rate=_uncounted)
+    return Doors(
+        [_audited(route) for route in routes if route.capability is None], own, hub=like.hub, flights=like.flights
+    )
+
+
+def _uncounted(_: Principal) -> Problem | None:
+    return None
+
+
+def _audited(route: Route) -> Route:
+    return route if route.method in READS else replace(route, handle=_recording(route, route.handle))
+
+
+def _recording(route: Route, handle: Handler) -> Handler:
+    def recorded(asked: Ask[Any] | Answer, ask: Request) -> Ask[Any] | Answer:
+        return replace(asked, call=_with_row(asked.call, route, ask)) if isinstance(asked, Ask) else asked
+
+    def handled(ask: Request) -> Ask[Any] | Taking[Any] | Answer:
+        found = handle(ask)
+        if not isinstance(found, Taking):
+            return recorded(found, ask)
+
+        def steps() -> Any:
+            return recorded((yield from found.steps()), ask)
+
+        return replace(found, steps=steps)
+
+    return handled
+
+
+def _with_row(call: Call[T], route: Route, ask: Request) -> Call[T]:
+    def plan() -> Plan[T]:
+        outcome = yield from call.begin()
+        if not isinstance(outcome, Refusal):
+            yield from access.audit(call.workspace, actor(ask), kind_of(route), resource=ask.path)
+        return outcome
+
+    return replace(call, begin=plan)
+
+
+def kind_of(route: Route) -> str:
+    """What the audit calls an action of a person: `dashboard.jobs.cancel`, `dashboard.schedules.put`."""
+    room, _, verb = route.scope.partition(":") if route.scope else ("operations", "", "")
+    last = route.path.rpartition("/")[2]
+    named = last.rpartition(":")[2] if not last.startswith("{") else ""
+    return f"dashboard.{room}.{named if named and named != room else route.method.lower() or verb}"
+
+
+def target(path: str, segments: Sequence[str], query: Mapping[str, Any]) -> tuple[str, str]:
+    """An address and its query. Segments are what an address names; what is None in a query is left out."""
+    whole = "/".join([path, *(quote(one, safe="/:@~") for one in segments)])
+    asked = {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in query.items()
+        if value is not None
+    }
+    return whole, urlencode(asked, quote_via=quote)
+
+
+@dataclass(slots=True)
+class Inner:
+    """One request of a page. `out` takes an answer that goes to the browser as it comes: a download."""
+
+    method: str
+    raw_path: bytes
+    query: bytes
+    headers: Sequence[tuple[bytes, bytes]]
+    body: bytes = b""
+    out: Send | None = None
+    shown: Callable[[Fields], Fields] | None = None
+    gone: Callable[[], Awaitable[Any]] | None = None
+    status: int = 0
+    fields: Fields = ()
+    came: bytes = b""
+
+    async def receive(self) -> Any:
+        """The word that the client has gone, once it has; the body was there from the beginning."""
+        assert self.gone is not None, "a page whose client nobody watches asks nothing that waits"
+        return await self.gone()
+
+    def whole(self) -> bytes | None:
+        """The body."""
+        return self.body
+
+    async def answer(self, status: int, fields: bytes, body: bytes) -> None:
+        """Keep the answer, or hand it on."""
+        self.status, self.fields, self.came = status, wire.pairs(fields), body
+        if self.out is not None and status < 400:
+            await self._begin(status)
+            await self.piece(body, last=True)
+
+    async def begin(self, status: int, fields: bytes, *, closes: bool) -> None:
+        """Begin what comes in pieces: handed on, or gathered."""
+        del closes
+        self.status, self.fields = status, wire.pairs(fields)
+        if self.out is not None:
+            await self._begin(status)
+
+    async def _begin(self, status: int) -> None:
+        assert self.out is not None, "a download goes out"
+        assert self.shown is not None, "a download has a head of its own"
+        await self.out({"type": "http.response.start", "status": status, "headers": self.shown(self.fields)})
+
+    async def piece(self, body: bytes, *, last: bool = False) -> None:
+        """A piece of it."""
+        if self.out is None:
+            self.came += body
+        else:
+            await self.out({"type": "http.response.body", "body": body, "more_body": not last})
+
+    async def cut(self, *, whole: bool) -> None:
+        """It ends early: what ASGI leaves open, a server cuts."""
+        if self.out is None and not whole:
+            self.status = 503
+
+    def take_slowly(self) -> None:
+        """The whole body is here."""
