@@ -78,6 +78,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tuple[str, ...],
         Meta(description="Where webhooks may lead beside public addresses by https on port 443."),
     ] = ()
+    dashboard: Annotated[bool, Meta(description="Serve the dashboard at `/ui`.")] = True
+    dashboard_host: Annotated[
+        str,
+        Meta(
+            description="The one host name under which the dashboard answers; empty: all, and none where it is mounted."
+        ),
+    ] = ""
     sinks: Annotated[
         tuple[str, ...],
         Meta(
