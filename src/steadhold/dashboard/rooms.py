@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import importlib.util
+from typing import Final
 
-from steadhold.dashboard import audit, keys, operations, overview, workspace
 from steadhold.dashboard.page import Room
 
-GROUPS = ("", "Work", "Data", "Messages", "Time", "Administration")
+GROUPS: Final = ("", "Work", "Data", "Messages", "Time", "Administration")
 """The groups of the menu."""
+
+ORDER: Final = (
+    "overview", "jobs", "approvals", "effects", "state", "context", "inboxes", "events", "webhooks", "schedules", "locks",
+    "operations", "keys", "audit", "workspace",
+)  # fmt: skip
 
 
 @functools.cache
 def rooms() -> tuple[Room, ...]:
-    """All rooms."""
-    return (overview.ROOM, operations.ROOM, keys.ROOM, audit.ROOM, workspace.ROOM)
+    """All rooms that are there."""
+    names = [f"steadhold.dashboard.{name}" for name in ORDER]
+    return tuple(importlib.import_module(name).ROOM for name in names if importlib.util.find_spec(name))
