@@ -13,8 +13,8 @@ GROUPS: Final = ("", "Work", "Data", "Messages", "Time", "Administration")
 """The groups of the menu."""
 
 ORDER: Final = (
-    "overview", "jobs", "approvals", "effects", "state", "context", "inboxes", "events", "webhooks", "schedules", "locks",
-    "operations", "keys", "audit", "workspace",
+    "overview", "jobs", "approvals", "effects", "state", "context", "inboxes", "events", "webhooks", "schedules",
+    "locks", "operations", "keys", "audit", "workspace",
 )  # fmt: skip
 
 
