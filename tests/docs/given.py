@@ -104,3 +104,44 @@ for revision in range(1, 7):
     ("webhooks", 0): 'secret, keep = "whsec_" + 43 * "A" + "=", lambda event_id, body: True',
     ("webhooks", 1): "import sqlite3",
 }
+
+SENT = {
+    ("access", 0): "speaks = operator",
+    ("access", 1): "speaks = api_key",
+    ("approvals", 1): """
+speaks = client.keys.create("anna", scopes=["approvals:*"], kind="person").key
+""",
+    ("commits", 0): """
+for _ in range(3):
+    fence = client.locks.acquire("deploy", owner="anna", ttl=30).fence
+    if fence < 3:
+        client.locks.release("deploy", fence)
+""",
+    ("events", 0): """
+from steadhold.sdk.events import NewEvent
+
+client.aggregates.append("order-7", [NewEvent(type="order.placed")], state="placed")
+""",
+    ("events", 1): 'client.inboxes["billing"].create()',
+    ("inboxes", 0): 'client.inboxes["orders"].create()',
+    ("locks", 0): """
+for _ in range(2):
+    client.locks.release("deploy", client.locks.acquire("deploy", owner="anna", ttl=30).fence)
+""",
+    ("locks", 1): """
+client.state.create("release", 0)
+for revision in range(1, 7):
+    client.state.put("release", revision, if_revision=revision)
+""",
+}
+"""The same for the requests of a page. `speaks` is the key that sends them."""
+
+WRITTEN = {
+    "sha256:9f86d0…": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    '"secret": "…"': '"secret": "0123456789abcdef"',
+    "\n\n…\n": '\n\n{"hello": "world"}\n',
+}
+"""What a page leaves out, and what is sent for it."""
+
+REFUSED = {("sinks", 0): "target_unknown"}
+"""Requests that this server refuses, because its operator has set up no sink."""

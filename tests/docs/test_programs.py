@@ -8,7 +8,6 @@ import pytest
 from steadhold.sdk import Client
 from tests.docs.blocks import ROOT, of
 from tests.docs.given import GIVEN
-from tests.sdk.site import key, site  # noqa: F401 - fixtures
 
 ELSEWHERE = {
     "README": "tests/journeys/test_readme.py",
@@ -26,7 +25,7 @@ PAGES = sorted({block.page for block in of("python")} - ELSEWHERE.keys())
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_programs_of_a_page_run(page, site, key, tmp_path, monkeypatch):  # noqa: F811 - fixtures
+def test_the_programs_of_a_page_run(page, site, key, tmp_path, monkeypatch):
     """In their order, each with what it takes for given, in one workspace."""
     monkeypatch.chdir(tmp_path)
     with Client(site.url, key.key) as client, psycopg.connect(site.database.dsn) as conn:

@@ -15,7 +15,6 @@ from steadhold.jobs import Submission
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing
 from tests.inboxes.conftest import event
-from tests.sdk.site import key, site  # noqa: F401 - fixtures
 
 EVENT = {
     "event_id": str, "schema_version": str, "aggregate_id": str, "aggregate_revision": int, "occurred_at": str,
@@ -79,7 +78,7 @@ def test_a_key_means_an_event_of_its_inbox_and_of_no_other(conn, workspace):
     assert told[0].event_id != told[1].event_id
 
 
-def test_an_event_says_what_it_is(site, key):  # noqa: F811 - fixtures
+def test_an_event_says_what_it_is(site, key):
     headers = {"Authorization": f"Bearer {key.key}"}
     with httpx2.Client(base_url=site.url, headers=headers) as http:
         made = {"events": [{"type": "order.placed", "data": {"total": "9.50"}}]}
