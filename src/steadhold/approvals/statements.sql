@@ -119,3 +119,8 @@ where a.workspace = :workspace::text and a.id < :before::uuid
   and (:wanted::text is null or a.state = any(:stored::text[]) and :wanted::text = case
     when a.state = 'pending' and a.expires_at <= m.now then 'expired' else a.state end)
 order by a.id desc limit :limit::bigint
+
+-- name: glance
+-- rank: read
+-- planned anew: a bounded walk of one index
+select count(*) from (select from steadhold.approvals a where a.workspace = :workspace::text and a.state = 'pending' limit :most::bigint) c

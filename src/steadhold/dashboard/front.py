@@ -233,7 +233,8 @@ class Front:
             "again": turn.here if turn.method == "GET" else "",
         }
         view = None if session is None else View(self._desk, session, turn.root, turn.path, {}, turn.query)
-        await self._show(turn, view, Shown("refused.html", facts, no.status))
+        template = "part_refused.html" if turn.partial else "refused.html"
+        await self._show(turn, view, Shown(template, facts, no.status))
 
     def _troubled(self, error: Exception, turn: Turn) -> Refused:
         problem = self._above.trouble(error)

@@ -193,3 +193,8 @@ from steadhold.journal_entries r
 where r.workspace = :workspace::text and r.journal = :journal::text
   and (r.at, r.id) > (:after_at::timestamptz, :after::text)
 order by r.at, r.id limit :limit::bigint
+
+-- name: glance
+-- rank: read
+-- planned anew: a bounded walk of one index
+select count(*) from (select from steadhold.effects e where e.workspace = :workspace::text and e.reconciliation = 'needed' limit :most::bigint) c

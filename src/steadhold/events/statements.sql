@@ -589,3 +589,37 @@ where t.workspace = :workspace::text and t.aggregate_type = any(array[:aggregate
 -- rank: read
 select t.aggregate_type, t.revision, t.states, t.edges_from, t.edges_to from steadhold.aggregate_types t
 where t.workspace = :workspace::text and t.aggregate_type > :after::text order by t.aggregate_type limit :limit::bigint
+
+-- name: glance
+-- rank: read
+-- planned anew: each part is a step or a bounded walk of an index, however many events there are
+-- For how long the oldest event waits to be matched, and the oldest publication to be published; what is open, by state.
+with now as materialized (
+  select steadhold.clock() as at
+)
+select
+  greatest(extract(epoch from (select at from now) - (select min(e.occurred_at) from steadhold.events e
+    where e.workspace = :workspace::text and e.matched_at is null)), 0)::float8,
+  greatest(extract(epoch from (select at from now) - (select min(p.made_at) from steadhold.publications p
+    where p.workspace = :workspace::text and p.state = 0)), 0)::float8,
+  (select count(*) from (select from steadhold.publications p
+    where p.workspace = :workspace::text and p.state = 0 limit :most::bigint) c),
+  (select count(*) from (select from steadhold.publications p
+    where p.workspace = :workspace::text and p.state = 1 limit :most::bigint) c),
+  (select count(*) from (select from steadhold.publications p
+    where p.workspace = :workspace::text and p.state = 2 limit :most::bigint) c)
+
+-- name: glance_matched
+-- rank: read
+-- planned anew: as `glance`
+-- How many events, jobs' own left out, were matched in each of the last minutes, the oldest first.
+select c.matched
+from (select steadhold.clock() as at offset 0) now
+cross join generate_series(:minutes::int - 1, 0, -1) g(ago) cross join lateral (
+  select count(*) from (
+    select from steadhold.events e
+    where e.workspace = :workspace::text and e.matched_at is not null and not starts_with(e.aggregate_id, 'job:')
+      and e.matched_at > now.at - make_interval(mins => g.ago + 1) and e.matched_at <= now.at - make_interval(mins => g.ago)
+    limit :most::bigint) m
+) c(matched)
+order by g.ago desc

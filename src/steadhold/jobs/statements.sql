@@ -822,3 +822,70 @@ set epoch = l.epoch, seen = case when l.epoch = l.other then l.seen else -1 end,
   check_at = steadhold.clock() + interval '15 minutes'
 from left_over l
 where x.workspace = :workspace::text and x.inbox = any(:inboxes::text[]) and x.inbox = l.inbox
+
+-- name: glance_queues
+-- rank: read
+-- planned anew: each step is one of an index, however many jobs there are
+-- The types that have accepted jobs: how many can be claimed now, how many later, and for how long the oldest could be.
+-- At most `most` of each are counted, of at most `types` types.
+with recursive now as materialized (
+  select steadhold.clock() as at
+), head as (
+  (select j.type, j.priority, j.run_at from steadhold.jobs j
+   where j.workspace = :workspace::text and j.state = 0 order by j.type, j.priority, j.run_at limit 1)
+  union all
+  select n.* from head cross join lateral (
+    select j.type, j.priority, j.run_at from steadhold.jobs j
+    where j.workspace = :workspace::text and j.state = 0 and (j.type, j.priority) > (head.type, head.priority)
+    order by j.type, j.priority, j.run_at limit 1) n
+), queued as materialized (
+  select h.type, min(h.run_at) as run_at from (select * from head limit 10 * :types::bigint) h
+  group by h.type order by min(h.run_at) limit :types::bigint
+)
+select q.type, c.ready, c.later, greatest(extract(epoch from (select at from now) - q.run_at), 0)::float8
+from queued q cross join lateral (
+  select count(*) filter (where w.run_at <= (select at from now)), count(*) filter (where w.run_at > (select at from now))
+  from (
+    select j.run_at from steadhold.jobs j
+    where j.workspace = :workspace::text and j.state = 0 and j.type = q.type limit :most::bigint) w
+) c(ready, later)
+order by q.run_at
+
+-- name: glance_active
+-- rank: read
+-- planned anew: as `glance_queues`
+select
+  (select count(*) from (select from steadhold.jobs j
+    where j.workspace = :workspace::text and j.state = 1 limit :most::bigint) r),
+  (select count(*) from (select from steadhold.jobs j
+    where j.workspace = :workspace::text and j.state = 2 limit :most::bigint) w)
+
+-- name: glance_ended
+-- rank: read
+-- planned anew: as `glance_queues`
+-- How many jobs ended in each of the last minutes, the oldest first; of each at most `most` are counted.
+select c.ended
+from (select steadhold.clock() as at offset 0) now
+cross join generate_series(:minutes::int - 1, 0, -1) g(ago) cross join lateral (
+  select count(*) from (
+    select from steadhold.jobs j
+    where j.workspace = :workspace::text and j.ended_at is not null and j.forget_at is null
+      and j.ended_at > now.at - make_interval(mins => g.ago + 1) and j.ended_at <= now.at - make_interval(mins => g.ago)
+    limit :most::bigint) e
+) c(ended)
+order by g.ago desc
+
+-- name: glance_failed
+-- rank: read
+-- planned anew: as `glance_queues`
+-- How many jobs failed in each of the last spans of five minutes, by class of their failure.
+select g.ago, c.class, c.failed
+from (select steadhold.clock() as at offset 0) now
+cross join generate_series(:spans::int - 1, 0, -1) g(ago) cross join lateral (
+  select f.class, count(*) from (
+    select coalesce(j.error_class, 'none') as class from steadhold.jobs j
+    where j.workspace = :workspace::text and j.state = 4
+      and j.ended_at > now.at - make_interval(mins => 5 * (g.ago + 1)) and j.ended_at <= now.at - make_interval(mins => 5 * g.ago)
+    limit :most::bigint) f group by f.class
+) c(class, failed)
+order by g.ago desc, c.class

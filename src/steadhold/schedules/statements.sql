@@ -242,3 +242,19 @@ from (
   select i.id, max(i.at) as at from unnest(:id::text[], :at::timestamptz[]) as i(id, at) group by i.id order by i.id
 ) i
 where s.workspace = :workspace::text and s.id = any(:id::text[]) and s.id = i.id
+
+-- name: glance
+-- rank: read
+-- planned anew: bounded walks of one index
+-- How many schedules have a next instant, how many are late for it, and by how much the latest is.
+with now as materialized (
+  select steadhold.clock() as at
+), late as materialized (
+  select s.next_at from steadhold.schedules s
+  where s.workspace = :workspace::text and s.next_at is not null and s.next_at <= (select at from now)
+  order by s.next_at limit :most::bigint
+)
+select
+  (select count(*) from (select from steadhold.schedules s
+    where s.workspace = :workspace::text and s.next_at is not null limit :most::bigint) c),
+  (select count(*) from late), (select extract(epoch from (select at from now) - min(late.next_at))::float8 from late)

@@ -494,3 +494,16 @@ where k.workspace = :workspace::text and k.id = :webhook::uuid
 -- rank: consumers
 update steadhold.webhooks k set free_at = :free_at::timestamptz
 where k.workspace = :workspace::text and k.id = :webhook::uuid
+
+-- name: glance
+-- rank: read
+-- Endpoints that are enabled, and those that are unwell: failing or paused, or switched off because they failed.
+with looked_at as materialized (
+  select w.id, w.url, w.enabled, w.why, w.failures, w.failing_since, w.paused_until from steadhold.webhooks w
+  where w.workspace = :workspace::text and not w.deleted order by w.id limit :most::bigint
+)
+select (select count(*) from looked_at where enabled), s.id::text, s.url, s.enabled, s.why, s.failures
+from (select 1) one left join (
+  select * from looked_at
+  where (enabled and (failing_since is not null or paused_until > steadhold.clock())) or why in ('failing', 'gone')
+  order by failures desc, id limit :shown::bigint) s on true
