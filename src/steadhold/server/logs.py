@@ -10,15 +10,31 @@ from urllib.parse import unquote_to_bytes
 import structlog
 from structlog.typing import Processor
 
+from steadhold.telemetry import plainly
+from steadhold.telemetry.background import Background
+
 _SHARED: Final[list[Processor]] = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
-    structlog.processors.format_exc_info,
+    plainly.processor,
 ]
+WRITING: Final = Background("steadhold-log")
 
 
-def configure(form: str) -> None:
-    """Write log lines as `json`, or as `text` for people. Process-wide: for a program, not for a library."""
+class Aside(logging.Handler):
+    """Has lines written by a thread: whoever reads them slowly, or not at all, keeps no request waiting."""
+
+    def __init__(self, writer: logging.Handler) -> None:
+        super().__init__()
+        self._writer = writer
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Have a line written, unless too many wait for that."""
+        WRITING.do(self._writer.handle, record)
+
+
+def configure(form: str, level: str = "warning") -> None:
+    """Write lines of a `level` and above as `json`, or as `text` for people. For a program, not for a library."""
     json = structlog.processors.JSONRenderer()
     render: Processor = json if form == "json" else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     formatter = structlog.stdlib.ProcessorFormatter(
@@ -26,7 +42,8 @@ def configure(form: str) -> None:
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.basicConfig(handlers=[Aside(handler)], level=logging.WARNING, force=True)
+    logging.getLogger("steadhold").setLevel(level.upper())
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of each malformed request, at a client's will
     structlog.configure(
         processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

@@ -1,4 +1,4 @@
-"""How things stand in the whole house, as the database says it: every server, and every process of one, tells the same."""
+"""How things stand in the whole house, as the database says it: every server and every process tells the same."""
 
 from __future__ import annotations
 

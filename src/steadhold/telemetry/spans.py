@@ -40,21 +40,23 @@ class Span:
 
     def end(self, *, name: str | None = None, failed: bool = False, **facts: str | int | None) -> None:
         """It is over now. Facts by their names with dots for `__`; what is None is left out."""
-        recorded = self._recorded
-        if not recorded.is_recording():
-            return
-        if name is not None:
-            recorded.update_name(name)
-        recorded.set_attributes(_said({word.replace("__", "."): fact for word, fact in facts.items()}))
-        if failed:
-            recorded.set_status(_otel().StatusCode.ERROR)
-        ENDING.do(recorded.end, time.time_ns())
+        if self._recorded.is_recording():
+            ENDING.do(_end, self._recorded, time.time_ns(), name, failed, facts)
 
     @contextmanager
     def current(self) -> Generator[None]:
         """What runs in the block finds it as the current span."""
         with _otel().use_span(self._recorded, record_exception=False, set_status_on_exception=False):
             yield
+
+
+def _end(recorded: Recorded, at: int, name: str | None, failed: bool, facts: Facts) -> None:  # noqa: FBT001 - as it is queued
+    if name is not None:
+        recorded.update_name(name)
+    recorded.set_attributes(_said({word.replace("__", "."): fact for word, fact in facts.items()}))
+    if failed:
+        recorded.set_status(_otel().StatusCode.ERROR)
+    recorded.end(at)
 
 
 def begin(name: str, kind: Kind, caused_by: str | None, facts: Facts, at: float | None = None) -> Span | None:
@@ -67,13 +69,13 @@ def begin(name: str, kind: Kind, caused_by: str | None, facts: Facts, at: float 
     if otel is None:
         return None
     given = traceparent(caused_by)
-    recorded = _tracer(otel).start_span(
-        name,
-        _context(otel, given),
-        otel.SpanKind[kind],
-        _said(facts),
-        start_time=None if at is None else int(at * 1e9),
-    )
+    since = None if at is None else int(min(at, time.time()) * 1e9)
+    try:
+        recorded = _tracer(otel).start_span(
+            name, _context(otel, given), otel.SpanKind[kind], _said(facts), start_time=since
+        )
+    except Exception:  # noqa: BLE001 - what somebody else's sampler does is no reason not to serve
+        return None
     return Span(recorded, given)
 
 
