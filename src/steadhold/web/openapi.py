@@ -251,4 +251,5 @@ def _problem_schema() -> Schema:
             "next": {"enum": ["resend", "reread", "wait", "stop"]},
         },
         "required": ["type", "title", "status", "detail", "code", "next"],
+        "additionalProperties": True,
     }
