@@ -6,7 +6,7 @@ PERSON = """
 from steadhold.sdk import Client
 
 anna = client.keys.create("anna", scopes=["approvals:*", "context:read"], kind="person")
-person = Client(url, anna.key)
+person = closing.enter_context(Client(url, anna.key))
 
 
 class Asked:

@@ -58,7 +58,10 @@ def test_sql_runs(page, site, key, owner):
     role = f"billing_{uuid.uuid4().hex[:8]}"
     owner.execute(f"create role {role}")
     owner.execute(ORDERS)
-    appended = "select set_config('steadhold.workspace', %s, true), steadhold.append_event('order-7', null, 'order.placed', null, state => 'placed')"
+    appended = (
+        "select set_config('steadhold.workspace', %s, true),"
+        " steadhold.append_event('order-7', null, 'order.placed', null, state => 'placed')"
+    )
     owner.execute(appended, [key.workspace])
     for block in of("sql"):
         if block.page == page:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import psycopg
 import pytest
 
@@ -28,8 +30,10 @@ PAGES = sorted({block.page for block in of("python")} - ELSEWHERE.keys())
 def test_the_programs_of_a_page_run(page, site, key, tmp_path, monkeypatch):
     """In their order, each with what it takes for given, in one workspace."""
     monkeypatch.chdir(tmp_path)
-    with Client(site.url, key.key) as client, psycopg.connect(site.database.dsn) as conn:
-        names = {"client": client, "conn": conn, "dsn": site.database.dsn, "psycopg": psycopg}
+    with ExitStack() as closing:
+        client = closing.enter_context(Client(site.url, key.key))
+        conn = closing.enter_context(psycopg.connect(site.database.dsn))
+        names = {"client": client, "conn": conn, "dsn": site.database.dsn, "psycopg": psycopg, "closing": closing}
         names |= {"url": site.url, "api_key": key.key}
         for block in of("python"):
             if block.page == page:
