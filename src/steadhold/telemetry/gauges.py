@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 from steadhold.db.pool import Pool
+from steadhold.jobs.model import Class
 from steadhold.play.single import roll_back
 
 FRESH_SECONDS: Final = 1.0
@@ -32,6 +33,7 @@ class Family:
     label: str = ""
 
 
+CLASSES: Final = get_args(Class)
 FAMILIES: Final[Mapping[str, Family]] = {
     "jobs_ready": Family("Jobs that can be claimed now.", "type"),
     "jobs_scheduled": Family("Jobs that are accepted, and not to run yet.", "type"),
@@ -66,7 +68,12 @@ class Gauges:
 
     def __init__(self, pool: Pool, *, types: bool = False) -> None:
         self._pool, self._types, self._read_at = pool, TYPES_MAX if types else 0, -math.inf
-        self.rows: Iterable[tuple[str, str, float]] = ()
+        self.values: Mapping[str, Mapping[str, float]] = {}
+        """Of each family its values, by what its label says."""
+
+    def told(self) -> Mapping[str, Mapping[str, float]]:
+        """What was read last."""
+        return self.values
 
     async def read(self) -> None:
         """Ask the database, at most once in a second."""
@@ -80,6 +87,15 @@ class Gauges:
                 found = await conn.fetch(QUERY, COUNTED_MAX, self._types)
                 await roll_back(conn)
         except Exception:  # noqa: BLE001 - metrics without these say that it does not answer
-            self.rows = ()
+            self.values = {}
             return
-        self.rows = [(row["name"], row["of"], float(row["value"])) for row in found]
+        values = {name: self._zeros(family) for name, family in FAMILIES.items()}
+        for name, of, value in found:
+            values[name][of] = float(value)
+        self.values = values
+
+    def _zeros(self, family: Family) -> dict[str, float]:
+        """What is told where there is nothing to count, so that no series begins with the first trouble."""
+        if family.label == "type":
+            return {} if self._types else {"all": 0.0}
+        return dict.fromkeys(CLASSES if family.label == "class" else (), 0.0)
