@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from steadhold.kit import limits
-from steadhold.server.run import ListenError, listen
+from steadhold.server.listening import ListenError, listen
 from steadhold.server.settings import Settings
 
 pytestmark = pytest.mark.journeys

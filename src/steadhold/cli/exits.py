@@ -156,7 +156,8 @@ def _of_house(error: Exception) -> Said | None:
 _LATER: Final = "Nothing was changed. Run the command again."
 _HOUSE: Final = (
     ("steadhold.db.errors", "DatabaseError", ERROR, "", ""),
-    ("steadhold.server.run", "ListenError", ERROR, "", ""),
+    ("steadhold.server.listening", "ListenError", ERROR, "", ""),
+    ("steadhold.server.processes.parent", "EndedEarly", ERROR, "", ""),
     ("steadhold.server.sources", "SettingError", USAGE, "", ""),
     ("steadhold.server.retention", "OrderBroken", USAGE, "", ""),
     ("steadhold.play.single", "Busy", UNAVAILABLE, "", _LATER),

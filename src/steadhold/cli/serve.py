@@ -12,7 +12,9 @@ from steadhold.cli.database import reaching
 from steadhold.cli.flags import dotted, settable
 
 if TYPE_CHECKING:
-    from steadhold.server.app import App
+    from collections.abc import Callable
+
+    from steadhold.server.settings import Settings
 
 
 @click.command()
@@ -22,13 +24,13 @@ def serve(config: str | None, **flags: Any) -> None:
 
     Settings come from flags, STEADHOLD_* variables and a TOML file, in that order; `steadhold config show` tells
     which. A log line "ready" says when requests are answered. SIGTERM and Ctrl-C stop it within a second.
+    With --processes N there are N processes that answer, and this one, which looks after them.
     """
     import logging
 
     import structlog
 
     from steadhold.cli.supervisor import inherited, tell
-    from steadhold.server.run import run
     from steadhold.server.sources import load
 
     given = dotted(flags)
@@ -38,10 +40,22 @@ def serve(config: str | None, **flags: Any) -> None:
     logging.getLogger(__name__).setLevel(logging.INFO)
     log = structlog.get_logger(__name__)
 
-    def ready(_app: App, url: str) -> None:
-        log.info("ready", url=url, pid=os.getpid(), background=settings.background)
+    def ready(url: str) -> None:
+        log.info("ready", url=url, pid=os.getpid(), background=settings.background, processes=settings.processes)
         tell(os.environ, "READY=1")
 
     with reaching():
-        run(settings, ready)
+        _run(settings, ready)
     log.info("stopped")
+
+
+def _run(settings: Settings, ready: Callable[[str], object]) -> None:
+    """Serve by as many processes as the settings say; one is this one."""
+    if settings.processes > 1:
+        from steadhold.server.processes import parent
+
+        parent.run(settings, ready)
+    else:
+        from steadhold.server.run import run
+
+        run(settings, lambda _app, url: ready(url))

@@ -13,16 +13,13 @@ import structlog
 
 from steadhold import access, fences
 from steadhold.access.authenticate import Keyring, permits, within
-from steadhold.db.embedded import Embedded
-from steadhold.db.folder import default_data_dir
-from steadhold.db.migrate import migrate
 from steadhold.db.pool import Pool
 from steadhold.events.loops import Relay
 from steadhold.inboxes.door_keeper import TALLY, Doorkeeper
 from steadhold.kit.duty import Duty
 from steadhold.play.lockstep import Lockstep
 from steadhold.play.single import Single
-from steadhold.server import outward, relay, rooms
+from steadhold.server import database, outward, relay, rooms
 from steadhold.server.health import Health
 from steadhold.server.hints import Hints
 from steadhold.server.loops import TICK_SECONDS, Announcements, Duties, forever, never
@@ -83,9 +80,7 @@ async def running(
     Raises a DatabaseError, whose message says what to do, when the database cannot be used as it is.
     """
     async with AsyncExitStack() as stack:
-        dsn = settings.database_url or await _embedded(stack, settings)
-        if settings.migrate or not settings.database_url:
-            await migrate(dsn)
+        dsn = await database.opened(stack, settings)
         pool = Pool(dsn, size=settings.pool_size, statements=settings.prepared_statements)
         await stack.enter_async_context(pool)
         async with pool.connection():
@@ -109,13 +104,6 @@ async def running(
         stack.push_async_callback(_ended, engine.hub, tasks)
         stack.callback(hints.stop)
         yield engine
-
-
-async def _embedded(stack: AsyncExitStack, settings: Settings) -> str:
-    folder = settings.data_dir or default_data_dir()
-    postgres = Embedded(folder, pg_bin=settings.pg_bin or None, on=functools.partial(log.warning, "embedded postgres"))
-    await stack.enter_async_context(postgres)
-    return postgres.dsn
 
 
 def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Iterable[Route] | None) -> Engine:
@@ -156,6 +144,7 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
 def _gauges(engine: Engine, events: relay.Gauges) -> dict[str, float]:
     house = engine.pool.house.house
     return {
+        "processes": 1,
         "requests_in_flight": len(engine.flights),
         "waiters": len(engine.hub),
         "streams": len(engine.doors.streams),

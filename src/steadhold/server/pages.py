@@ -17,7 +17,7 @@ from steadhold.server.tallies import TYPE as METRICS_TYPE
 from steadhold.server.tallies import Tallies
 from steadhold.web.ask import Answer, Problem, Reply
 from steadhold.web.hub import Hub
-from steadhold.web.problem import MISSING
+from steadhold.web.problem import MISSING, SOON
 
 HTML: Final = "text/html; charset=utf-8"
 MARKDOWN: Final = "text/markdown; charset=utf-8"
@@ -33,6 +33,9 @@ _POLICY: Final = (
 )
 _DRAWN: Final = (("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),)
 """A drawing brings its own colours, for light and for dark; it runs nothing and loads nothing."""
+_NO_COUNTS: Final = Problem(
+    "unavailable", "The other processes of this server do not say what they counted.", headers=SOON
+)
 _ONLY_READ: Final = Problem("method_not_allowed", "Here are: GET, HEAD.", headers=(("allow", "GET, HEAD"),))
 
 
@@ -57,8 +60,8 @@ class Pages:
             case "/readyz":
                 return await self._ready()
             case "/metrics":
-                await self.tallies.refresh()
-                return Reply(200, self.tallies.text(), METRICS_TYPE)
+                counts = await self.tallies.text()
+                return _NO_COUNTS if counts is None else Reply(200, counts, METRICS_TYPE)
             case "/v1/capabilities":
                 return Reply(200, msgspec.json.encode(capabilities(self.settings, self.house.house)))
             case "/openapi.json":

@@ -52,7 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     public_url: Annotated[str, Meta(description="Address that clients see, for links in answers; empty: relative.")] = (
         ""
     )
-    pool_size: Annotated[int, Meta(ge=2, le=1_000, description="Connections to PostgreSQL.")] = 10
+    processes: Annotated[int, Meta(ge=1, le=64, description="Processes of `serve`, each on a core of its own.")] = 1
+    pool_size: Annotated[int, Meta(ge=2, le=1_000, description="Connections to PostgreSQL of each process.")] = 10
     prepared_statements: Annotated[
         int, Meta(ge=0, le=10_000, description="Prepared statements per connection; 0 behind a transaction pooler.")
     ] = 1_000

@@ -11,7 +11,9 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample as Shown
 
+from steadhold.server.processes.sums import Counts, Family, Sample
 from steadhold.web.above import Seen
 
 TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -34,6 +36,7 @@ class Tallies(Collector):
         self.player: Mapping[str, int] = {}
         self.streams: Mapping[str, int] = {}
         self.doors: Mapping[str, int] = {}
+        self.siblings: Callable[[Counts], Awaitable[Counts | None]] = _alone
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
@@ -53,9 +56,21 @@ class Tallies(Collector):
         """Count for a duty: `settled` rows, `failed` runs."""
         self.duties.setdefault(name, Counter())[what] += count
 
-    def text(self) -> bytes:
-        """All of it, in Prometheus' text format."""
-        return generate_latest(self._registry)
+    def counts(self) -> Counts:
+        """All that this process counted."""
+        return [
+            Family(
+                family.name, family.type, family.documentation,
+                [Sample(sample.name, dict(sample.labels), sample.value) for sample in family.samples],
+            )
+            for family in self._registry.collect()
+        ]  # fmt: skip
+
+    async def text(self) -> bytes | None:
+        """What all processes of this server counted, in Prometheus' text format; None when they cannot be asked."""
+        await self.refresh()
+        counts = await self.siblings(self.counts())
+        return None if counts is None else generate_latest(_Read(counts))
 
     def collect(self) -> Iterable[Metric]:
         """Answer the registry."""
@@ -97,11 +112,32 @@ class Tallies(Collector):
         yield last
 
 
+class _Read(CollectorRegistry):
+    """Counts, to be written as text."""
+
+    def __init__(self, counts: Counts) -> None:
+        super().__init__(auto_describe=False)
+        self._counts = counts
+
+    def collect(self) -> Iterable[Metric]:
+        """Answer the writer."""
+        for family in self._counts:
+            read = Metric(family.name, family.says, family.kind)
+            read.samples = [Shown(sample.name, sample.labels, sample.value) for sample in family.samples]
+            yield read
+
+
 async def _nothing() -> None:
     """Nothing has to be asked for."""
 
 
+async def _alone(counts: Counts) -> Counts:
+    """There is one process."""
+    return counts
+
+
 _GAUGES: Final = {
+    "processes": "Processes of this server that answer.",
     "requests_in_flight": "Requests that are being answered.",
     "waiters": "Long polls and streams that wait.",
     "streams": "Bodies that come and go piece by piece.",
