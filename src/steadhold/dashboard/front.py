@@ -140,20 +140,17 @@ class Front:
     # --- without a session
 
     async def _login(self, turn: Turn, session: Session | None) -> None:
-        to = guard.within(turn.root, turn.query.get("next", ""))
+        asked = {"again": session is not None, "workspace": turn.query.get("workspace", "")}
         if turn.method != "POST":
-            await self._show(
-                turn, None, Shown("login.html", {"wrong": False, "again": session is not None, "next": to})
-            )
+            to = guard.within(turn.root, turn.query.get("next", ""))
+            await self._show(turn, None, Shown("login.html", {"wrong": False, "next": to, **asked}))
             return
         guard.own_origin(turn.head.fields, self._public_url)
         fields, _ = guard.form(*await _body(turn))
         opened = await self._sessions.open(fields.get("key", ""), fields.get("workspace", "").strip())
         to = guard.within(turn.root, fields.get("next", ""))
         if opened is None:
-            await self._show(
-                turn, None, Shown("login.html", {"wrong": True, "again": session is not None, "next": to}, 401)
-            )
+            await self._show(turn, None, Shown("login.html", {"wrong": True, "next": to, **asked}, 401))
             return
         if session is not None:
             await self._sessions.end(session)

@@ -15,10 +15,11 @@ LIMITS = (
 
 async def index(view: View) -> Outcome:
     """The entitlements in brief."""
-    who = await view.get("/v1/whoami")
     found = await view.maybe("/v1/entitlements") if view.workspace else None
+    operator = view.session.who.workspace is None
+    all_of_them = await view.get("/v1/workspaces", limit=100, cursor=view.query.get("cursor")) if operator else None
     return view.show(
-        "workspace/index.html", who=who.facts, entitled=None if found is None else found.facts, limits=LIMITS
+        "workspace/index.html", workspaces=all_of_them, entitled=None if found is None else found.facts, limits=LIMITS
     )
 
 
