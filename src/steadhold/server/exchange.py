@@ -9,15 +9,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import unquote
 
-import structlog
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE
 
 from steadhold.kit import failpoints
 from steadhold.server.logs import shown
+from steadhold.telemetry.lines import logger
 from steadhold.web.exchange import WRITE_BYTES_MAX
 from steadhold.web.wire import pairs
 
-log: Final = structlog.get_logger("steadhold.server")
+log: Final = logger("steadhold.server")
 
 Fields: TypeAlias = Sequence[tuple[bytes, bytes]]
 Serve: TypeAlias = "Callable[[Exchange], Awaitable[None]]"
@@ -33,6 +33,11 @@ class Carrier(Protocol):
     patience: float
     server: tuple[str, int | None] | None
     client: tuple[str, int] | None
+
+    @property
+    def root(self) -> str:
+        """Nothing: nobody mounts us in a server of our own."""
+        return ""
 
     @property
     def always(self) -> Fields:

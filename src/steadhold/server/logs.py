@@ -10,14 +10,9 @@ from urllib.parse import unquote_to_bytes
 import structlog
 from structlog.typing import Processor
 
-from steadhold.telemetry import plainly
 from steadhold.telemetry.background import Background
+from steadhold.telemetry.lines import SHARED, formatted
 
-_SHARED: Final[list[Processor]] = [
-    structlog.stdlib.add_log_level,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-    plainly.processor,
-]
 WRITING: Final = Background("steadhold-log")
 
 
@@ -38,15 +33,16 @@ def configure(form: str, level: str = "warning") -> None:
     json = structlog.processors.JSONRenderer()
     render: Processor = json if form == "json" else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=_SHARED, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]
+        foreign_pre_chain=SHARED, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     logging.basicConfig(handlers=[Aside(handler)], level=logging.WARNING, force=True)
     logging.getLogger("steadhold").setLevel(level.upper())
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of each malformed request, at a client's will
+    formatted()
     structlog.configure(
-        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,

@@ -11,19 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import structlog
-
 from steadhold.events.flow import Answer, Append, Publication, Taken, Taker
 from steadhold.events.model import Event
 from steadhold.kit.plan import Plan
 from steadhold.kit.traces import trace_id, traceparent
-from steadhold.telemetry import spans
+from steadhold.telemetry import lines, spans
 from steadhold.telemetry.spans import Facts, Span
 from steadhold.web.above import Seen
 from steadhold.webhooks.dispatch import Done
 from steadhold.webhooks.model import Result, Sending
 
-LOG: Final = structlog.get_logger("steadhold.told")
+LOG: Final = lines.logger("steadhold.told")
 _LEVEL: Final = logging.getLogger("steadhold.told")
 
 IDS: Final = frozenset({"approval", "delivery", "effect", "job", "replay", "schedule", "webhook"})
