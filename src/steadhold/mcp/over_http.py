@@ -60,7 +60,7 @@ class OverHttp:
         try:
             who, body = await self._admitted(scope, receive)
         except Stop as stopped:
-            await wire.send(send, stopped.problem, base=self._above.base)
+            await wire.send(send, stopped.problem, base=self._above.base or scope.get("root_path", ""))
             return
         gone, counted = asyncio.Event(), asyncio.Event()
         watch = asyncio.ensure_future(_watch(receive, gone))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from steadhold.kit import limits
 from steadhold.kit.duty import Duty
-from steadhold.server import agents, outward, people, rooms
+from steadhold.server import agents, mounting, outward, people, rooms
 from steadhold.server.capabilities import VERSION
 from steadhold.server.engine import Engine, running
 from steadhold.server.exchange import Exchange
@@ -76,13 +76,28 @@ class App:
         self.stop_waiting()
         await self._stack.aclose()
 
+    @asynccontextmanager
+    async def lifespan(self, _outer: Any = None) -> AsyncIterator[None]:
+        """All parts are open as long as the block runs: for an application in which this one is mounted.
+
+        Frameworks tell what is mounted in them nothing of their beginning and end.
+        """
+        await self.start()
+        try:
+            yield
+        finally:
+            await self.stop()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or live through a lifespan."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
             engine = self.engine or await self.start()
-            await self._answer(engine, scope, receive, send)
+            await self._answer(engine, mounting.whole(scope), receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close"})  # before it is accepted: the server answers 403
         else:
             raise ValueError(f"steadhold speaks HTTP, not {scope['type']}")
 
@@ -100,10 +115,8 @@ class App:
 
     async def _answer(self, engine: Engine, scope: Scope, receive: Receive, send: Send) -> None:
         refused = self._refused(scope)
-        path: str = scope["path"]
         root: str = scope.get("root_path", "")
-        if root and path.startswith(root):
-            path = path[len(root) :]
+        path: str = scope["path"][len(root) :] or "/"
         if refused is None and path.startswith("/v1/") and path != _CAPABILITIES:
             await engine.doors(scope, receive, send)
             return
@@ -117,7 +130,8 @@ class App:
             raise AssertionError("an application that has started has its pages")
         method: str = scope["method"]
         answer = refused or await self._pages.answer(method, path, dict(scope["headers"]), root)
-        await wire.send(send, answer, base=self.settings.public_url.rstrip("/"), head=method == "HEAD")
+        base = self.settings.public_url.rstrip("/") or root
+        await wire.send(send, mounting.linked(answer, root), base=base, head=method == "HEAD")
 
     def _refused(self, scope: Scope) -> Problem | None:
         headers: list[tuple[bytes, bytes]] = scope["headers"]

@@ -35,11 +35,6 @@ class Carrier(Protocol):
     client: tuple[str, int] | None
 
     @property
-    def root(self) -> str:
-        """Nothing: nobody mounts us in a server of our own."""
-        return ""
-
-    @property
     def always(self) -> Fields:
         """Fields that every answer has."""
         ...
@@ -100,6 +95,11 @@ class Exchange:
         else:
             self._start = None
             await self.answer(500, b"content-type: text/plain; charset=utf-8\r\ncontent-length: 21\r\n", _FAILED)
+
+    @property
+    def root(self) -> str:
+        """Nothing: nobody mounts us in a server of our own."""
+        return ""
 
     # --- what arrives
 

@@ -30,6 +30,11 @@ class Exchange(Protocol):
     headers: Sequence[tuple[bytes, bytes]]
 
     @property
+    def root(self) -> str:
+        """What stands before `raw_path` in the address that the client wrote: where an application mounted us."""
+        ...
+
+    @property
     def receive(self) -> Receive:
         """What ASGI calls receive."""
         ...
@@ -62,11 +67,12 @@ class Exchange(Protocol):
 class OverAsgi:
     """An exchange that an ASGI server carries."""
 
-    __slots__ = ("_receive", "_send", "headers", "method", "query", "raw_path")
+    __slots__ = ("_receive", "_send", "headers", "method", "query", "raw_path", "root")
 
     def __init__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
         self.headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
+        self.root: str = scope.get("root_path", "")
         self.raw_path, self.query = _raw_path(scope), bytes(scope["query_string"])
         self._receive, self._send = receive, send
 

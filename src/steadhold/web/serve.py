@@ -71,7 +71,7 @@ class Doors:
         try:
             answer = await self._answered(turn, exchange)
             if answer is not None and turn.body is None:
-                await exchange.answer(*wire.written(answer, turn.headers, self.above.base))
+                await exchange.answer(*wire.written(answer, turn.headers, self.above.base or exchange.root))
         finally:
             self.flights.end(flight)
         self.above.on(_seen(turn, answer, loop.time() - began))

@@ -61,7 +61,7 @@ class Streams:
         """Send an answer whose place is taken, and leave that. Raises what the body or a call of it raises."""
         how = "failed"
         try:
-            status, fields, _ = wire.written(reply, turn.headers, self._above.base)
+            status, fields, _ = wire.written(reply, turn.headers, self._above.base or exchange.root)
             await exchange.begin(status, fields, closes=body.endless)
             how = await self._sent(turn, exchange, body)
         finally:

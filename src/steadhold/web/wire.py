@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
+from urllib.parse import quote
 
 from steadhold.kit import failpoints
 from steadhold.web.ask import Answer, Headers, Problem, Reply
@@ -19,11 +20,15 @@ _PROBLEM: Final = _ALWAYS + b"content-type: %b\r\n" % MEDIA_TYPE.encode()
 _UNBUFFERED: Final = b"x-accel-buffering: no\r\n"
 """Asks a proxy to hand on what comes, and not to wait until there is more."""
 
+_LEADS: Final = re.compile("^(<?)/")
 _BREAKS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def written(answer: Answer, more: Headers = (), base: str = "") -> tuple[int, bytes, bytes]:
-    """An answer as it is sent: its status, the lines of its header fields, its body."""
+    """An answer as it is sent: its status, the lines of its header fields, its body.
+
+    `base` is what stands before our addresses outside: the public address, the path of a mount, or nothing.
+    """
     if isinstance(answer, Problem):
         status, body, fields = PROBLEMS[answer.code].status, encode(answer, base), _PROBLEM
     else:
@@ -35,7 +40,7 @@ def written(answer: Answer, more: Headers = (), base: str = "") -> tuple[int, by
     if status not in {204, 304} and length is not None:
         fields += b"content-length: %d\r\n" % length
     if answer.headers or more:
-        fields += b"".join([_line(name, value) for name, value in (*answer.headers, *more)])
+        fields += b"".join([_line(name, _outside(name, value, base)) for name, value in (*answer.headers, *more)])
     return status, fields, body
 
 
@@ -67,6 +72,11 @@ def _fields(reply: Reply) -> bytes:
     if reply.revision is not None:
         fields += b'etag: "%d"\r\nrevision: %d\r\n' % (reply.revision, reply.revision)
     return fields
+
+
+def _outside(name: str, value: str, base: str) -> str:
+    """A field that leads to an address of ours, as the client has to write that."""
+    return _LEADS.sub(rf"\1{quote(base, safe='/:[]')}/", value) if base and name in {"link", "location"} else value
 
 
 def _line(name: str, value: str) -> bytes:

@@ -1,0 +1,65 @@
+"""Mounted inside another application: the address as that one hands it on, and links that lead to the mount.
+
+ASGI says that `path` and `raw_path` are the whole address and begin with `root_path`. Starlette and FastAPI do so;
+under a `root_path` that a proxy cuts off FastAPI leaves it out of `path`; Litestar cuts the mount from `path` alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+from urllib.parse import quote, unquote_to_bytes
+
+from steadhold.web.ask import Answer, Reply
+
+Scope: TypeAlias = Mapping[str, Any]
+
+_TEXT: Final = ("text/markdown", "text/plain")
+_INSIDE: Final = re.compile(rb"\]\(/")
+_SERVERS: Final = b'"servers":[{"url":"/"}]'
+
+
+def whole(scope: Scope) -> Scope:
+    """The same as ASGI has it: `root_path`, and `path` and `raw_path` that begin with it."""
+    root: str = scope.get("root_path", "")
+    path: str = scope["path"]
+    raw: bytes = scope.get("raw_path") or quote(path, safe="/:@!$&'()*+,;=~%").encode()
+    if not root and raw == path.encode():
+        return scope
+    mount, rest = _parted(scope, root, path, raw)
+    return {**scope, "root_path": mount, "path": mount + _text(rest), "raw_path": mount.encode() + rest}
+
+
+def _parted(scope: Scope, root: str, path: str, raw: bytes) -> tuple[str, bytes]:
+    """What clients write before the addresses that are ours, and the rest of the address as it was sent."""
+    inner = root.removeprefix(scope.get("app_root_path", ""))  # what is left where a proxy cut the outer part off
+    rest = next((rest for known in (root, inner) if (rest := _after(known, raw)) is not None), raw)
+    sent, cut = _text(rest), path.rstrip("/")
+    if path.endswith(sent) or not sent.rstrip("/").endswith(cut):
+        return root, rest
+    mount = sent.rstrip("/").removesuffix(cut)  # `path` has lost it, and nothing tells of it
+    return root + mount, _after(mount, rest) or b""
+
+
+def _text(raw: bytes) -> str:
+    return unquote_to_bytes(raw).decode("utf-8", "replace")
+
+
+def _after(prefix: str, raw: bytes) -> bytes | None:
+    """What follows a prefix of whole segments, however it was quoted; None where the address begins otherwise."""
+    plain = prefix.encode()
+    for end in (len(plain), *(place.start() for place in re.finditer(b"/|$", raw))):
+        if raw[end : end + 1] in {b"/", b""} and unquote_to_bytes(raw[:end]) == plain:
+            return raw[end:]
+    return None
+
+
+def linked(answer: Answer, root: str) -> Answer:
+    """A page whose links lead to where it is mounted: in Markdown, and in the description of the doors."""
+    if not root or not isinstance(answer, Reply):
+        return answer
+    if answer.content_type.startswith(_TEXT):
+        return replace(answer, body=_INSIDE.sub(b"](" + quote(root).encode() + b"/", answer.body))
+    return replace(answer, body=answer.body.replace(_SERVERS, b'"servers":[{"url":"%b"}]' % quote(root).encode(), 1))
