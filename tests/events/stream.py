@@ -7,6 +7,9 @@ from steadhold.events import Happened, Spec, Taken, flow, relaying
 from steadhold.events.flow import Outside
 from steadhold.events.loops import Relay
 
+TYPES = ("a*", "b*", "job.*", "order.*", "t*", "x*")
+"""All that happens in these tests, but for what tells of the subscriptions themselves."""
+
 
 class Sink:
     """A target outside. `says` answers for one publication; what was asked is kept."""
@@ -34,8 +37,9 @@ class Flow:
         return await self.player.play(verb.call(self.workspace, *args, **kw))
 
     async def subscribe(self, id="s", target="sink:x", **kw):
-        made = await self(events.subscribe, id, Spec(("*",), target, **kw), None)
+        made = await self(events.subscribe, id, Spec(TYPES, target, **kw), None)
         assert isinstance(made, flow.Subscribed)
+        await self.match()  # what is told of the subscription itself is out of the way
 
     async def happen(self, aggregate, count=1, expected=None):
         made = await self(events.append, aggregate, expected, [Happened("a") for _ in range(count)])

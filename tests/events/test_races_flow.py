@@ -35,8 +35,8 @@ def append(scene, expected, *types):
 
 def published(scene, state=None):
     found = scene.conn.execute(
-        "select aggregate_revision from steadhold.publications where workspace = %s and (%s::int is null or state = %s)"
-        " order by 1",
+        "select aggregate_revision from steadhold.publications where workspace = %s and aggregate_id = 'o'"
+        " and (%s::int is null or state = %s) order by 1",
         [scene.workspace, state, state],
     )
     return [revision for (revision,) in found]

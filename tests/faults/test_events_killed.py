@@ -41,7 +41,7 @@ def subscribed(conn, workspace, **targets):
     with conn.transaction():
         inboxes.put(conn, workspace, "x", inboxes.Retention(), None)
         for id, target in targets.items():
-            events.subscribe(conn, workspace, id, Spec(("*",), target), None)
+            events.subscribe(conn, workspace, id, Spec(("t",), target), None)
 
 
 def arrived(conn, workspace):

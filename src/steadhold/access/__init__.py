@@ -21,7 +21,6 @@ from steadhold.access.model import (
     workspace_fault,
 )
 from steadhold.access.plans import (
-    audit,
     create_workspace,
     entitlements,
     import_key,
@@ -38,6 +37,7 @@ from steadhold.access.plans import (
     workspaces,
 )
 from steadhold.access.scopes import VERBS, Kind, allows, reach, scope_fault
+from steadhold.access.telling import audit
 from steadhold.access.token import Token, key_id_of, parse_token, secret_of
 
 __all__ = [

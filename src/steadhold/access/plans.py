@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from steadhold.access import telling
 from steadhold.access.model import (
     UNLIMITED,
     Actor,
@@ -26,6 +27,7 @@ from steadhold.access.model import (
     exceeds,
 )
 from steadhold.access.scopes import Kind
+from steadhold.access.telling import audit
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows
 from steadhold.kit.rules import Id, Limit
@@ -153,7 +155,9 @@ def note_used(workspace: str, key_ids: Sequence[str]) -> Plan[None]:
 @operation
 def end_keys(workspace: str, limit: int) -> Plan[int]:
     """Write down which keys have expired and which secrets' grace is over, at most `limit`; say how many."""
-    return len((yield from rows(SQL.end_keys, workspace=workspace, limit=limit)))
+    ended = yield from rows(SQL.end_keys, workspace=workspace, limit=limit)
+    yield from telling.keys_ended(workspace, [(row[0], row[1], bool(row[2])) for row in ended])
+    return len(ended)
 
 
 @operation
@@ -221,6 +225,7 @@ def put_entitlements(
     if not done:
         now = yield from maybe(SQL.look_entitlements, Entitled.read, workspace=workspace)
         return RevisionConflict(now.revision) if now else Missing(None)
+    yield from telling.entitlements(workspace, done[0][0], wanted, by)
     if metered:
         yield from rows(SQL.open_meters, workspace=workspace)
         yield from _recount(workspace)
@@ -241,19 +246,6 @@ def meter(workspace: str, *, names: int = 0, bytes: int = 0) -> Plan[None]:
     """Add to what a workspace has, after the rows themselves: for rooms whose statement said it is metered."""
     more = (("bytes", bytes), ("names", names))
     yield from each(SQL.meter, [{"workspace": workspace, "what": w, "amount": amount} for w, amount in more if amount])
-
-
-def audit(workspace: str, by: Actor, kind: str, resource: str) -> Plan[None]:
-    """Record who did what to what. It locks nothing; call it last."""
-    yield from rows(
-        SQL.record,
-        workspace=workspace,
-        subject=by.subject,
-        key_id=by.key_id,
-        kind=kind,
-        resource=resource,
-        operation_id=by.operation_id,
-    )
 
 
 @operation
@@ -291,6 +283,7 @@ def _made(workspace: str, key_id: str, wanted: Mapping[str, Any], by: Actor) -> 
 def _told(workspace: str, key_id: str, kind: str, by: Actor) -> Plan[Made]:
     """Record what was done to a key, and answer the key as it is now."""
     now = yield from one(SQL.look, Key.read, workspace=workspace, key_id=key_id)
+    yield from telling.key(workspace, now, kind, by)
     yield from audit(workspace, by, kind, f"key:{key_id}")
     return Made(workspace, now)
 

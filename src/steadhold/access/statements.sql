@@ -95,7 +95,7 @@ update steadhold.keys k set
   revision = greatest(k.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 from due
 where k.workspace = :workspace::text and k.key_id = due.key_id
-returning k.key_id
+returning k.key_id, k.revision, k.state = 'expired'
 
 -- name: found
 -- rank: names
@@ -193,6 +193,14 @@ with more as (
 update steadhold.meters m set amount = m.amount + more.amount
 from more join held on held.what = more.what
 where m.workspace = :workspace::text and m.what = held.what and m.slot = held.slot
+
+-- name: tell
+-- rank: aggregates by aggregate_id, revision
+-- The room of events stands above; see migration 0028.
+select i.n, steadhold.tell_event(:workspace::text, i.aggregate_id, i.revision, i.type, i.data)
+from unnest(:aggregate_id::text[], :revision::bigint[], :type::text[], :data::bytea[])
+  with ordinality as i(aggregate_id, revision, type, data, n)
+order by i.n
 
 -- name: record
 -- rank: receipts

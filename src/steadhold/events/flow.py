@@ -211,6 +211,18 @@ def wants(spec: Spec, event: Event) -> bool:
     return matches(spec.types, event.type) and (not spec.aggregates or matches(spec.aggregates, event.aggregate_id))
 
 
+def goes_to(found: Subscription, event: Event) -> bool:
+    """Whether an event goes to this subscription, which is not told of its own making, change and end."""
+    own = event.aggregate_id == f"subscription:{found.id}" and event.type.startswith("subscription.")
+    return not own and wants(found.spec, event)
+
+
+def said_of(spec: Spec) -> dict[str, Any]:
+    """What an event tells of a subscription."""
+    order = "aggregate" if spec.ordered else "none"
+    return {"types": spec.types, "aggregates": spec.aggregates, "target": spec.target, "ordered_by": order}
+
+
 def may_want(spec: Spec, *, jobs: bool) -> bool:
     """Whether a subscription can want events of jobs, or others: who wants neither misses none that were removed."""
     if not jobs:

@@ -20,7 +20,10 @@ from steadhold.kit.rules import Rule
 KEPT_SECONDS: Final = 3 * 86_400
 """How long an event is kept, unless the server is set otherwise (contracts: retention)."""
 
-OURS: Final = ("job:", "approval:", "effect:", "schedule:", "inbox:", "webhook:", "lock:", "subscription:")
+OURS: Final = (
+    "job:", "approval:", "effect:", "schedule:", "inbox:", "webhook:", "lock:", "subscription:", "key:",
+    "entitlements:",
+)  # fmt: skip
 """Aggregates whose ids begin so take events from their own room alone."""
 
 REFERENCE_CHARS_MAX: Final = 1_000

@@ -38,7 +38,7 @@ def match(workspace: str, limit: int, takers: Sequence[Taker] = ()) -> Plan[int]
     if not found:
         return 0
     subscribed = [flow.subscription(*row) for row in (yield from rows(SQL.subscribed, workspace=workspace))]
-    items = [_item(workspace, told, to) for told in found for to in subscribed if flow.wants(to.spec, told)]
+    items = [_item(workspace, told, to) for told in found for to in subscribed if flow.goes_to(to, told)]
     yield from each(SQL.publish, [{**item, "again": False} for item in items])
     for take in takers:
         yield from take(workspace, found)

@@ -261,16 +261,18 @@ where s.workspace = :workspace::text and s.subscription = any(array[:subscriptio
 -- name: subscribe
 -- rank: aggregates
 -- A deleted one goes on from its revision. One that somebody else makes at this moment is waited for, and wins.
-insert into steadhold.subscriptions as s (workspace, subscription, revision, types, aggregates, target, ordered, made_at,
-  changed_at)
-values (:workspace::text, :subscription::text, ((select h.incarnation from steadhold.house h where h.single) << 32) + 1,
-  :types::text[], :aggregates::text[], :target::text, :ordered::bool, steadhold.clock(), steadhold.clock())
+insert into steadhold.subscriptions as s (workspace, subscription, revision, told, types, aggregates, target, ordered,
+  made_at, changed_at)
+select :workspace::text, :subscription::text, (h.incarnation << 32) + 1, (h.incarnation << 32) + 1, :types::text[],
+  :aggregates::text[], :target::text, :ordered::bool, steadhold.clock(), steadhold.clock()
+from steadhold.house h where h.single
 on conflict (workspace, subscription) do update set
   revision = greatest(s.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+  told = greatest(s.told, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
   types = excluded.types, aggregates = excluded.aggregates, target = excluded.target, ordered = excluded.ordered,
   made_at = case when s.deleted then excluded.made_at else s.made_at end, changed_at = excluded.changed_at, deleted = false
 where s.revision = :expected::bigint
-returning s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
+returning s.told, s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered, s.made_at, s.changed_at
 
 -- name: unsubscribe
 -- rank: aggregates
@@ -278,9 +280,10 @@ returning s.subscription, s.revision, s.types, s.target, s.aggregates, s.ordered
 update steadhold.subscriptions s set deleted = true, announce_at = null, changed_at = steadhold.clock(),
   ending = exists (select from steadhold.publications p
     where p.workspace = :workspace::text and p.state < 3 and p.subscription = :subscription::text),
-  revision = greatest(s.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
+  revision = greatest(s.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+  told = greatest(s.told, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1
 where s.workspace = :workspace::text and s.subscription = any(array[:subscription::text])
-returning s.revision
+returning s.revision, s.told
 
 -- name: subscription
 -- rank: read
@@ -541,7 +544,8 @@ order by e.aggregate_id, e.aggregate_revision limit :limit::bigint
 
 -- name: to_announce
 -- rank: aggregates
-select s.subscription, s.told from steadhold.subscriptions s
+select s.subscription, greatest(s.told, (select h.incarnation << 32 from steadhold.house h where h.single))
+from steadhold.subscriptions s
 where s.workspace = :workspace::text and s.announce_at <= (select steadhold.clock())
 order by s.subscription limit :limit::bigint for no key update skip locked
 
@@ -553,9 +557,9 @@ group by i.n
 
 -- name: announced
 -- rank: aggregates by subscription
-update steadhold.subscriptions s set told = s.told + i.told,
-  announce_at = case when i.told > 0 then steadhold.clock() + interval '1 day' end
-from unnest(:subscription::text[], :told::int[]) with ordinality as i(subscription, told, n)
+update steadhold.subscriptions s set told = coalesce(i.told, s.told),
+  announce_at = case when i.told is not null then steadhold.clock() + interval '1 day' end
+from unnest(:subscription::text[], :told::bigint[]) with ordinality as i(subscription, told, n)
 where s.workspace = :workspace::text and s.subscription = any(:subscription::text[]) and s.subscription = i.subscription
 
 -- name: aggregates

@@ -43,6 +43,9 @@ PATIENCE_MS: Final = 100
 """How long the first subscription of a workspace holds up whoever writes events, at most."""
 
 MINE: Final = "subscriptions"
+CHANGES: Final = ("subscription.created", "subscription.changed", "subscription.deleted")
+"""What somebody does with a subscription."""
+
 FIRST: Final = ("0", str(UUID(int=0)))
 SKIPPED_AT_ONCE: Final = 1_000
 """What is on its way to a subscription that is deleted, and is skipped with that."""
@@ -93,10 +96,21 @@ def subscribe(
     if not (yield from want(workspace, MINE, patience_ms)):
         return WritersOpen()
     item = {"types": [*spec.types], "aggregates": [*spec.aggregates], "target": spec.target, "ordered": spec.ordered}
-    made = yield from maybe(
-        SQL.subscribe, flow.subscription, workspace=workspace, subscription=id, expected=revision, **item
-    )
-    return RevisionConflict(None) if made is None else Subscribed(made, created=bool(gone))
+    made = yield from rows(SQL.subscribe, workspace=workspace, subscription=id, expected=revision, **item)
+    if not made:
+        return RevisionConflict(None)
+    number, now = made[0][0], flow.subscription(*made[0][1:])
+    yield from _tell(workspace, id, number, "created" if gone else "changed", now.revision, spec)
+    return Subscribed(now, created=bool(gone))
+
+
+def _tell(workspace: str, id: str, number: int, what: str, revision: int, spec: Spec | None = None) -> Plan[None]:
+    """Write down what became of a held subscription: `subscription.<what>`, number `number` of its events."""
+    name = f"subscription.{what}"
+    assert name in CHANGES, "every event has its place in the guide"
+    said = flow.said_of(spec) if spec else {}
+    data = msgspec.json.encode({"subscription_id": id, "revision": revision, **said})
+    yield from record(workspace, [(f"subscription:{id}", number, Happened(name, data))])
 
 
 @single_operation
@@ -116,7 +130,8 @@ def unsubscribe(workspace: str, id: str, expected: int, fences_held: Sequence[Fe
     if found[0][0] != expected:
         return RevisionConflict(found[0][0])
     yield from relaying.skip(workspace, under_way)
-    revision = yield from one(SQL.unsubscribe, int, workspace=workspace, subscription=id)
+    ((revision, number),) = yield from rows(SQL.unsubscribe, workspace=workspace, subscription=id)
+    yield from _tell(workspace, id, number, "deleted", revision)
     yield from hold_taker(workspace, MINE)
     if not (yield from one(SQL.subscriptions_count, int, workspace=workspace)):
         yield from unwant(workspace, MINE)
@@ -225,7 +240,7 @@ def replay(
         SQL.replayable, workspace=workspace, first=first, until=until, limit=limit,
         aggregate_id=after[0], aggregate_revision=after[1],
     )  # fmt: skip
-    kept = [told for told in (event(*row) for row in seen) if flow.wants(found.spec, told)]
+    kept = [told for told in (event(*row) for row in seen) if flow.goes_to(found, told)]
     held = yield from each(
         SQL.event_held, [relaying.place(workspace, told.aggregate_id, told.aggregate_revision) for told in kept]
     )
@@ -245,18 +260,15 @@ def announce(workspace: str, limit: int) -> Plan[int]:
     """Say of subscriptions that something of theirs is parked: when it was, and each day that it still is."""
     found = yield from rows(SQL.to_announce, workspace=workspace, limit=limit)
     hands = yield from each(SQL.parked, [{"workspace": workspace, "subscription": id} for id, _ in found])
-    told = [
-        (f"subscription:{id}", told + 1, Happened("publication.parked", _summary(id, *hand[0])))
+    told = {
+        id: (f"subscription:{id}", told + 1, Happened("publication.parked", _summary(id, *hand[0])))
         for (id, told), hand in zip(found, hands, strict=True)
         if hand
-    ]
-    yield from record(workspace, told)
+    }
+    yield from record(workspace, [*told.values()])
     yield from each(
         SQL.announced,
-        [
-            {"workspace": workspace, "subscription": id, "told": int(bool(hand))}
-            for (id, _), hand in zip(found, hands, strict=True)
-        ],
+        [{"workspace": workspace, "subscription": id, "told": told[id][1] if id in told else None} for id, _ in found],
     )
     return len(found)
 
