@@ -124,7 +124,7 @@ async def test_logging_out_ends_the_session_on_every_server(untrusting, app, set
 
 
 async def test_a_revoked_key_ends_its_sessions(untrusting, app, owner, door, seat):
-    """On another server than the one that revoked it: what is read of a key is trusted for 2 s, of 5 that are promised."""
+    """On another server than the one that revoked it, once what was read of the key is trusted no more."""
     other = App(app.settings)
     elsewhere = Seat(other)
     elsewhere.jar = seat.jar

@@ -99,21 +99,25 @@ class Inner:
     raw_path: bytes
     query: bytes
     headers: Sequence[tuple[bytes, bytes]]
-    body: bytes = b""
+    body: bytes
+    gone: Callable[[], Awaitable[Any]]
     out: Send | None = None
     shown: Callable[[Fields], Fields] | None = None
-    gone: Callable[[], Awaitable[Any]] | None = None
+    taken: bool = False
+    root: str = ""
     status: int = 0
     fields: Fields = ()
     came: bytes = b""
 
     async def receive(self) -> Any:
-        """The word that the client has gone, once it has; the body was there from the beginning."""
-        assert self.gone is not None, "a page whose client nobody watches asks nothing that waits"
+        """The body, which was there from the beginning; then the word that the client has gone, once it has."""
+        if not self.taken:
+            return {"type": "http.request", "body": self.whole(), "more_body": False}
         return await self.gone()
 
     def whole(self) -> bytes | None:
         """The body."""
+        self.taken = True
         return self.body
 
     async def answer(self, status: int, fields: bytes, body: bytes) -> None:

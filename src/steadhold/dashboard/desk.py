@@ -74,7 +74,7 @@ class Desk:
             query = "&".join(filter(None, (query, urlencode({"workspace": session.workspace}))))
         said = {"authorization": f"Bearer {session.text}", "content-length": str(len(body)), **headers}
         raw = [(name.encode(), value.encode("latin-1")) for name, value in said.items()]
-        return Inner(method, path.encode(), query.encode(), raw, body, gone=_nobody_goes)
+        return Inner(method, path.encode(), query.encode(), raw, body, _nobody_goes)
 
     def _fresh_enough(self, session: Session, method: str, path: str) -> None:
         """Refuse what needs the key typed a short time ago, wherever a page asks it."""
