@@ -129,7 +129,7 @@ async def test_counts_are_told(ask):
     assert 'steadhold_requests_total{method="GET",route="",status="401"} 1.0' in text
     assert 'steadhold_problems_total{code="no_valid_key"} 1.0' in text
     assert 'steadhold_request_seconds_bucket{le="+Inf",route=""} 1.0' in text
-    documented = (ROOT / "docs/operate.md").read_text()
+    documented = (ROOT / "src/steadhold/telemetry/guide.md").read_text()
     for name in re.findall(r"^# TYPE (steadhold_\w+)", text, re.MULTILINE):
         assert name in documented
 

@@ -43,7 +43,7 @@ def dev(config: str | None, as_json: bool, **flags: Any) -> None:  # noqa: FBT00
     from steadhold.server import logs
 
     settings = _settings(flags, config)
-    logs.configure(settings.log_format)
+    logs.configure(settings.log_format, settings.log_level)
     _run(settings, plain=as_json or not sys.stdout.isatty())
 
 

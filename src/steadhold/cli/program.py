@@ -49,6 +49,7 @@ SECTIONS: Final = {
             "Print the table in which a consumer keeps what it applied.",
         ),
         "restored": ("steadhold.cli.restored:restored", "Tell steadhold that a backup was put back."),
+        "telemetry": ("steadhold.cli.telemetry:telemetry", "A dashboard for Grafana, alert rules for Prometheus."),
         "config": ("steadhold.cli.config:config", "Show settings, and where each came from."),
         "version": ("steadhold.cli.version:version", "Show versions."),
     },

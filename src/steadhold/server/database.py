@@ -6,14 +6,13 @@ import functools
 from contextlib import AsyncExitStack
 from typing import Final
 
-import structlog
-
 from steadhold.db.embedded import Embedded
 from steadhold.db.folder import default_data_dir
 from steadhold.db.migrate import migrate
 from steadhold.server.settings import Settings
+from steadhold.telemetry.lines import logger
 
-log: Final = structlog.get_logger("steadhold.server")
+log: Final = logger("steadhold.server")
 
 
 async def opened(stack: AsyncExitStack, settings: Settings) -> str:

@@ -9,8 +9,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-import structlog
-
 from steadhold import access, fences
 from steadhold.access.authenticate import Keyring, permits, within
 from steadhold.db.pool import Pool
@@ -27,6 +25,10 @@ from steadhold.server.receipts import receipted
 from steadhold.server.settings import Settings
 from steadhold.server.tallies import Tallies
 from steadhold.server.trouble import trouble
+from steadhold.telemetry import plainly
+from steadhold.telemetry.gauges import Gauges
+from steadhold.telemetry.lines import logger
+from steadhold.telemetry.subscriber import Subscriber
 from steadhold.web.above import Above
 from steadhold.web.ask import Route
 from steadhold.web.flights import Flights
@@ -34,7 +36,7 @@ from steadhold.web.hub import Hub
 from steadhold.web.serve import Doors
 from steadhold.webhooks.dispatch import Dispatcher
 
-log: Final = structlog.get_logger("steadhold.server")
+log: Final = logger("steadhold.server")
 
 OVERDUE_SECONDS: Final = 1.0
 SINGLES_MIN: Final = 2
@@ -61,12 +63,13 @@ class Engine:
     flights: Flights
     health: Health
     tallies: Tallies
+    told: Subscriber
 
 
 def alarm(error: Exception, facts: Mapping[str, str]) -> None:
     """Log what was not foreseen, with all that helps to find it; nobody else is shown this. Known trouble is a line."""
     if trouble(error) is not None:
-        log.warning("not available now", why=f"{type(error).__name__}: {error}", **facts)
+        log.warning("not available now", why=plainly.why(error), **facts)
         return
     log.error("unforeseen", exc_info=error, **facts)
 
@@ -89,16 +92,15 @@ async def running(
         engine = _built(settings, dsn, pool, Health(await stack.enter_async_context(health)), routes)
         if isinstance(engine.player, Lockstep):
             stack.push_async_callback(_drained, engine.player, pool)
-        sending = outward.dispatcher(settings, pool, engine.player.play, alarm) if duties is None else None
+        play, told = engine.player.play, engine.told
+        sending = outward.dispatcher(settings, pool, play, alarm, told.attempted) if duties is None else None
         if sending is not None:
             stack.push_async_callback(sending.close)
         hints = Hints(pool, dsn, engine.hub)
         engine.hub.tell = hints.take
         sinks = outward.sinks(settings)
         stack.push_async_callback(sinks.close)
-        flow = relay.relay(
-            engine.player.play, engine.hub, sinks.target, alarm, None if sending is None else sending.tick
-        )
+        flow = relay.relay(play, engine.hub, sinks.target, told, alarm, None if sending is None else sending.tick)
         stack.push_async_callback(flow.close)
         tasks = [asyncio.create_task(loop) for loop in _loops(settings, engine, duties, hints, sending, flow)]
         stack.push_async_callback(_ended, engine.hub, tasks)
@@ -112,6 +114,7 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
     lockstep = Lockstep(pool, flushers=flushers, patience_ms=settings.lock_timeout_ms)
     player = lockstep if settings.player == "lockstep" else single
     keyring, hub, flights, tallies = Keyring(single), Hub(), Flights(), Tallies()
+    told = Subscriber(tallies.see)
     above = Above(
         play=player.play,
         authenticate=keyring.principal,
@@ -124,7 +127,8 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
         known=keyring.known,
         forget=keyring.forget,
         require=fences.require,
-        on=tallies.see,
+        on=told.served,
+        trace=told.begin,
         alarm=alarm,
         house=access.HOUSE,
         base=settings.public_url.rstrip("/"),
@@ -132,16 +136,16 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
     if routes is None:
         routes = rooms.routes(settings.retention, outward.handed(settings))
     doors = Doors(routes, above, hub=hub, flights=flights)
-    engine = Engine(dsn, pool, player, keyring, doors, hub, flights, health, tallies)
-    events = relay.Gauges(health.pool)
-    tallies.gauges, tallies.refresh = functools.partial(_gauges, engine, events), events.read
+    engine = Engine(dsn, pool, player, keyring, doors, hub, flights, health, tallies, told)
+    stands = Gauges(health.pool, types=settings.metrics_types)
+    tallies.gauges, tallies.house, tallies.refresh = functools.partial(_gauges, engine), stands.told, stands.read
     tallies.player = getattr(player, "stats", {})
     tallies.streams = doors.streams.ended
     tallies.doors = TALLY
     return engine
 
 
-def _gauges(engine: Engine, events: relay.Gauges) -> dict[str, float]:
+def _gauges(engine: Engine) -> dict[str, float]:
     house = engine.pool.house.house
     return {
         "processes": 1,
@@ -152,7 +156,6 @@ def _gauges(engine: Engine, events: relay.Gauges) -> dict[str, float]:
         "connections_idle": engine.pool.idle,
         "connections_waiting": engine.pool.waiting,
         "incarnation": 0 if house is None else house.incarnation,
-        **events.values,
     }
 
 

@@ -14,7 +14,7 @@ from steadhold.server.loops import Act
 from steadhold.server.settings import Settings
 from steadhold.sinks import Sinks, read_sinks
 from steadhold.webhooks import guard
-from steadhold.webhooks.dispatch import Dispatcher, Play
+from steadhold.webhooks.dispatch import Dispatcher, Play, Trace
 
 DUE: Final = "select workspace, webhook::text from steadhold.due_deliveries()"
 DISPATCH: Final = "webhooks.dispatch"
@@ -58,7 +58,7 @@ def acts(of: Dispatcher | None) -> Mapping[str, Act]:
 
 
 def dispatcher(
-    settings: Settings, pool: Pool, play: Play, alarm: Callable[[Exception, Mapping[str, str]], None]
+    settings: Settings, pool: Pool, play: Play, alarm: Callable[[Exception, Mapping[str, str]], None], trace: Trace
 ) -> Dispatcher | None:
     """The dispatcher of this process; None where it has no background, or no key to open secrets with."""
     if not settings.background or not settings.sealing_key:
@@ -72,4 +72,4 @@ def dispatcher(
         return [(row["workspace"], row["webhook"]) for row in found]
 
     at = handed(settings)["webhooks"]
-    return Dispatcher(play, due, at["sealing"], at["rules"], f"sender-{ids.new_id()}", alarm)
+    return Dispatcher(play, due, at["sealing"], at["rules"], f"sender-{ids.new_id()}", alarm, trace=trace)

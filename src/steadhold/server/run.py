@@ -124,7 +124,7 @@ async def serve(settings: Settings, ready: Callable[[App, str], Any] = lambda _a
 
 def run(settings: Settings, ready: Callable[[App, str], Any] = lambda _app, _url: None) -> None:
     """Serve in this thread until a signal. Raises ListenError or a DatabaseError, whose messages say what to do."""
-    logs.configure(settings.log_format)
+    logs.configure(settings.log_format, settings.log_level)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(serve(settings, ready))
 

@@ -94,6 +94,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         ),
     ] = ()
     log_format: Annotated[str, Meta(pattern="^(json|text)$", description="Form of the log lines.")] = "json"
+    log_level: Annotated[
+        str,
+        Meta(
+            pattern="^(error|warning|info)$",
+            description="From which level on lines are written; `info` has one for each request, event and delivery.",
+        ),
+    ] = "warning"
+    metrics_types: Annotated[
+        bool, Meta(description="Name types of jobs in `/metrics`, which whoever reaches it may read.")
+    ] = False
     retention: Retention = Retention()
 
 

@@ -13,7 +13,10 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample as Shown
 
+from steadhold.server.logs import WRITING
 from steadhold.server.processes.sums import Counts, Family, Sample
+from steadhold.telemetry.gauges import FAMILIES
+from steadhold.telemetry.spans import ENDING
 from steadhold.web.above import Seen
 
 TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -32,6 +35,7 @@ class Tallies(Collector):
         self.duties: dict[str, Counter[str]] = {}
         self.successes: dict[str, float] = {}
         self.gauges: Gauges = dict
+        self.house: Callable[[], Mapping[str, Mapping[str, float]]] = dict
         self.refresh: Callable[[], Awaitable[None]] = _nothing
         self.player: Mapping[str, int] = {}
         self.streams: Mapping[str, int] = {}
@@ -86,8 +90,19 @@ class Tallies(Collector):
         yield _counter("steadhold_streams_ended", "Answers in pieces that have ended, by how.", "how", self.streams)
         yield from self._durations()
         yield from self._of_duties()
+        dropped = {"spans": ENDING.dropped, "lines": WRITING.dropped}
+        yield _counter("steadhold_telemetry_dropped", "Spans and lines that nobody took in time.", "what", dropped)
         for name, value in self.gauges().items():
             yield GaugeMetricFamily(f"steadhold_{name}", _GAUGES[name], value=value)
+        yield from self._of_the_house()
+
+    def _of_the_house(self) -> Iterable[Metric]:
+        for name, values in self.house().items():
+            told = FAMILIES[name]
+            family = GaugeMetricFamily(f"steadhold_{name}", told.says, labels=[told.label] if told.label else [])
+            for of, value in values.items():
+                family.add_metric([of] if told.label else [], value)
+            yield family
 
     def _durations(self) -> Iterable[Metric]:
         family = HistogramMetricFamily("steadhold_request_seconds", "Time to the answer, by route.", labels=["route"])
@@ -145,13 +160,8 @@ _GAUGES: Final = {
     "connections_idle": "Connections to PostgreSQL that nobody uses.",
     "connections_waiting": "Callers that wait for a connection to PostgreSQL.",
     "incarnation": "The incarnation of the data (law 13); a rise means that the database was restored or failed over.",
-    "events_unmatched_seconds": "Age of the oldest event that no relay has matched yet.",
-    "publications_pending_seconds": "Age of the oldest publication that is pending.",
-    "publications_pending": "Publications that are pending; of a workspace 100,000 are counted at most.",
-    "publications_blocked": "Publications that are tried again later; of a workspace 100,000 are counted at most.",
-    "publications_parked": "Publications that wait for an operator; of a workspace 100,000 are counted at most.",
 }
-"""The gauges of a server and what they say."""
+"""The gauges of a process and what they say; those of the whole house are in `telemetry/gauges.py`."""
 
 
 def _counter(name: str, told: str, label: str, counts: Mapping[str, float]) -> CounterMetricFamily:

@@ -27,7 +27,7 @@ def formatted() -> None:
 
 
 def logger(name: str) -> Any:
-    """A logger whose lines go this way, however the host has set structlog up, or not: its usual form shows variables."""
+    """A logger whose lines go this way, however the host has set structlog up: its usual form shows variables."""
     return structlog.wrap_logger(
         logging.getLogger(name),
         processors=[*SHARED, _handed],

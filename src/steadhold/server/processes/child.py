@@ -14,8 +14,6 @@ import threading
 from collections import deque
 from typing import Final
 
-import structlog
-
 from steadhold.db.errors import DatabaseError
 from steadhold.server import logs
 from steadhold.server.app import App
@@ -26,10 +24,11 @@ from steadhold.server.processes.sums import Counts, lasting
 from steadhold.server.run import Server, loop_factory, serving
 from steadhold.server.settings import Settings
 from steadhold.server.tallies import Tallies
+from steadhold.telemetry.lines import logger
 
 SUM_SECONDS_MAX: Final = 5.0
 
-log: Final = structlog.get_logger("steadhold.server")
+log: Final = logger("steadhold.server")
 
 
 class Sibling:

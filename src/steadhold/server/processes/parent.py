@@ -14,7 +14,6 @@ from contextlib import AsyncExitStack
 from typing import Any, Final, TypeAlias
 
 import msgspec
-import structlog
 
 from steadhold.db.pool import Pool
 from steadhold.server import database, logs
@@ -22,6 +21,7 @@ from steadhold.server.listening import listen, unlisten
 from steadhold.server.processes.messages import LINE_BYTES_MAX, Asked, Begin, Channel, Ready, Summed, Tell, Told
 from steadhold.server.processes.sums import Counts, Family, Sample, lasting, total
 from steadhold.server.settings import Settings
+from steadhold.telemetry.lines import logger
 
 END_SECONDS_MAX: Final = 20.0
 """How long a process may take to stop: more than requests and calls that are under way may take. Then it is killed."""
@@ -34,7 +34,7 @@ PROVEN_SECONDS: Final = 60.0
 """A process that lived this long is started again at once; one that did not waits longer each time."""
 
 _LOGGER: Final = "steadhold.server.processes"
-log: Final = structlog.get_logger(_LOGGER)
+log: Final = logger(_LOGGER)
 
 
 def longer(pause: float, lived_seconds: float) -> float:

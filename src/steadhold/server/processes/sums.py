@@ -7,13 +7,12 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from steadhold.telemetry.gauges import NAMES
+
 LASTING: Final = frozenset({"counter", "histogram"})
 """What a process that has ended counted stays counted: a sum that fell would be read as a beginning from nothing."""
 
-ONCE: Final = frozenset({
-    "steadhold_events_unmatched_seconds", "steadhold_incarnation", "steadhold_publications_blocked",
-    "steadhold_publications_parked", "steadhold_publications_pending", "steadhold_publications_pending_seconds",
-})  # fmt: skip
+ONCE: Final = NAMES | {"steadhold_incarnation"}
 """Gauges of the database, which are no process's own: as whoever was asked read them."""
 
 SMALLEST: Final = frozenset({"process_max_fds", "process_start_time_seconds", "steadhold_loop_last_success_seconds"})
