@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from steadhold.db import migrate
 from steadhold.kit import limits
 from steadhold.server import guides, rooms
 from steadhold.server.app import App
@@ -68,9 +69,17 @@ async def test_capabilities_show_only_what_is_here(ask, app, workspace, database
     ]
     assert told["mcp"] == "/mcp"
     assert told["waits"] == ["timer", "signal", "job", "approval", "effect", "inbox"]
+    assert (told["dashboard"], told["secrets"], told["sinks"]) == ("/ui", bool(app.settings.sealing_key), False)
+    assert told["schema"] == str(migrate.files()[-1])
+    for address in told["documents"].values():
+        assert (await ask("GET", address)).status == 200
     common = {"name", "version", "api_versions", "rooms", "mcp", "limits", "retention", "incarnation"}
+    common |= {"schema", "documents", "dashboard", "secrets", "sinks"}
     facts = {"approval_hashes", "commits", "events", "fences", "schedule_targets", "waits", "zone_tables"}
     assert told.keys() == common | facts
+    page = guides.pages()["http"].partition("\n## What a server has\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == told.keys()
     windows = told["retention"].keys() - {"orders", "client_retries_seconds"}
     assert windows == set(rooms.WINDOWS.values()), "each window is kept by a room"
     with database.connect() as conn:

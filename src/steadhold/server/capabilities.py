@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import functools
 from importlib import metadata
 from typing import Any, Final
 
 import msgspec
 
+from steadhold.db import migrate
 from steadhold.db.house import House
 from steadhold.kit import limits
-from steadhold.server import agents, rooms
+from steadhold.server import agents, people, rooms
 from steadhold.server.retention import ORDERS, RETRIES_SECONDS
 from steadhold.server.settings import Retention, Settings
 
 VERSION: Final = metadata.version("steadhold")
+DOCUMENTS: Final = {"pages": "/docs", "index": "/llms.txt", "openapi": "/openapi.json"}
 
 
 def capabilities(settings: Settings, house: House | None) -> dict[str, Any]:
-    """Versions, where agents come in, limits, windows and orders of retention, the incarnation, and what rooms add."""
+    """Versions, the rooms, where people, agents and readers come in, what is set up, limits, windows, the incarnation.
+
+    `schema` is the newest migration that this program knows; `secrets` says whether webhooks and doors can be made
+    here, `sinks` whether events may leave to one. Rooms add what is theirs.
+    """
     return {
         "name": "steadhold",
         "version": VERSION,
         "api_versions": ["v1"],
         "rooms": rooms.with_doors(),
+        "schema": _schema(),
+        "documents": DOCUMENTS,
+        "dashboard": people.PATH if settings.dashboard else None,
         "mcp": agents.PATH if agents.there() else None,
+        "secrets": bool(settings.sealing_key),
+        "sinks": bool(settings.sinks),
         "limits": limits.ALL,
         "retention": _retention(settings.retention),
         "incarnation": None if house is None else house.incarnation,
         **rooms.facts(),
     }
+
+
+@functools.cache
+def _schema() -> str:
+    """The newest migration: what a database has that this program is content with."""
+    return str(migrate.files()[-1])
 
 
 def _retention(retention: Retention) -> dict[str, Any]:
