@@ -43,13 +43,15 @@ PAGE: Final = """<!doctype html>
 {body}</main></body></html>
 """
 STYLE: Final = """:root{color-scheme:light dark}
-body{font:1rem/1.6 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1rem}
+body{font:1rem/1.6 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
+h1{font-size:1.8rem;line-height:1.25}h2{margin-top:2.2rem}p,ul,ol,h1,h2,h3{max-width:46rem}
 nav{padding:.5rem 0 1.5rem}table{border-collapse:collapse;display:block;overflow-x:auto}
 th,td{border:1px solid color-mix(in srgb,currentColor 25%,transparent);padding:.3rem .6rem;text-align:left;
-vertical-align:top}pre{overflow-x:auto;padding:.8rem;background:color-mix(in srgb,currentColor 8%,transparent)}
-code{font-size:.92em}img{max-width:100%;height:auto}h2{margin-top:2rem}
-@media (max-width:30rem){body{padding:.6rem}}
+vertical-align:top}td code{overflow-wrap:anywhere}
+pre{overflow-x:auto;padding:.8rem;background:color-mix(in srgb,currentColor 8%,transparent)}
+code{font-size:.92em}img{max-width:100%;height:auto}
 h2:target,h3:target,tr:target{background:color-mix(in srgb,currentColor 15%,transparent)}
+@media (max-width:30rem){body{padding:.6rem}h1{font-size:1.5rem}th,td{padding:.2rem .4rem;min-width:5rem}}
 """
 
 
