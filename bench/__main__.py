@@ -102,4 +102,5 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -42,11 +42,12 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
     dsn = await driver.new_database(postgres.dsn, "inboxes")
     name = f"inboxes-{uuid.uuid4().hex[:8]}"
     with ExitStack() as stack:
-        served = stack.enter_context(stand.server(dsn))
+        served = stack.enter_context(stand.server(dsn, processes=str(stand.CORES)))
+        single = stack.enter_context(stand.server(dsn))
         key = stand.workspace(served, name)
         keys = at / "keys-inboxes"
         keys.write_text(key + "\n")
-        one = _ours(run, served, keys)
+        one = _ours(run, served, single, keys)
         peers = {**_nats(run, at, stack), **_redis(run, at, stack)}
         others = ("batch", "page", "lag")
         async with AsyncClient(served.url, key) as client:
@@ -60,8 +61,8 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
                 run.keep(system, round_, figures)
 
 
-def _ours(run: Run, served: stand.Served, keys: Path) -> dict[str, Callable[[AsyncClient], Any]]:
-    async def into(client: AsyncClient, slots: int) -> dict[str, Any]:
+def _ours(run: Run, many: stand.Served, single: stand.Served, keys: Path) -> dict[str, Callable[[AsyncClient], Any]]:
+    async def into(client: AsyncClient, slots: int, served: stand.Served) -> dict[str, Any]:
         prefix = uuid.uuid4().hex
         names = [prefix] if slots == 1 else [f"{prefix}-{n}-{m}" for n in range(CLIENTS) for m in range(slots)]
         for first in range(0, len(names), CLIENTS):
@@ -74,10 +75,12 @@ def _ours(run: Run, served: stand.Served, keys: Path) -> dict[str, Callable[[Asy
         )
         return {**sent, "inboxes": len(names)}
 
-    many = 1 if run.scale < 0.02 else SLOTS
+    slots = 1 if run.scale < 0.02 else SLOTS
     return {
-        "steadhold": lambda client: into(client, 1),
-        "steadhold_many": lambda client: into(client, many),
+        "steadhold": lambda client: into(client, 1, many),
+        "steadhold_many": lambda client: into(client, slots, many),
+        "steadhold_1p": lambda client: into(client, 1, single),
+        "steadhold_1p_many": lambda client: into(client, slots, single),
     }
 
 

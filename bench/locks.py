@@ -22,14 +22,18 @@ Taker = Callable[[], dict[str, Any]]
 
 
 async def take(run: Run, postgres: Embedded, at: Path) -> None:
-    """Pairs in turn with the peers', then wakes by the same server and from one server to another."""
+    """Pairs in turn with the peers', then wakes by the same server and from one server to another.
+
+    Pairs by as many processes as there are cores, and by one; wakes by servers of one process each.
+    """
     dsn = await driver.new_database(postgres.dsn, "locks")
     with ExitStack() as stack:
+        many = stack.enter_context(stand.server(dsn, processes=str(stand.CORES)))
         served, other = (stack.enter_context(stand.server(dsn)) for _ in range(2))
         key = stand.workspace(served, f"locks-{uuid.uuid4().hex[:8]}")
         keys = at / "keys-locks"
         keys.write_text(key + "\n")
-        pairs = _pairs(run, served, keys, at, stack)
+        pairs = _pairs(run, many, served, keys, at, stack)
         ports = {"wake": served.port, "wake_across": other.port}
         for name, round_ in run.wanted((*pairs, *ports)):
             if name in pairs:
@@ -39,10 +43,10 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
             run.keep(name, round_, figures)
 
 
-def _pairs(run: Run, served: stand.Served, keys: Path, at: Path, stack: ExitStack) -> dict[str, Taker]:
+def _pairs(run: Run, many: stand.Served, one: stand.Served, keys: Path, at: Path, stack: ExitStack) -> dict[str, Taker]:
     seconds = run.seconds(SECONDS)
 
-    def ours(*, receipts: bool) -> Taker:
+    def ours(served: stand.Served, *, receipts: bool) -> Taker:
         return lambda: with_commits(
             served,
             lambda: load.over_http(
@@ -51,8 +55,10 @@ def _pairs(run: Run, served: stand.Served, keys: Path, at: Path, stack: ExitStac
         )
 
     return {
-        "steadhold": ours(receipts=False),
-        "steadhold_receipts": ours(receipts=True),
+        "steadhold": ours(many, receipts=False),
+        "steadhold_receipts": ours(many, receipts=True),
+        "steadhold_1p": ours(one, receipts=False),
+        "steadhold_1p_receipts": ours(one, receipts=True),
         **_etcd(run, at, stack, seconds),
         "redis": _redis(run, at, stack, seconds, always=False),
         "redis_always": _redis(run, at, stack, seconds, always=True),

@@ -30,6 +30,9 @@ from steadhold.db.embedded import Embedded
 POSTGRES: Final = {"max_connections": "400", "shared_buffers": "1GB", "max_wal_size": "4GB"}
 """Beside what `steadhold dev` sets (fsync, synchronous_commit and full_page_writes are on): the same for everyone."""
 
+CORES: Final = os.cpu_count() or 1
+"""Peers use all that there are, and so does a server of ours that is given as many processes."""
+
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 15.0
 

@@ -1,4 +1,7 @@
-"""(a) Compare-and-swap: over HTTP without and with receipts, etcd's transaction, and the bare UPDATE by pgbench."""
+"""(a) Compare-and-swap: over HTTP without and with receipts, etcd's transaction, and the bare UPDATE by pgbench.
+
+Of a server of as many processes as there are cores, which etcd uses as well, and of one process.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +30,17 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
     conn = await asyncpg.connect(dsn)
     await conn.execute(load.TABLE)
     await conn.close()
-    with stand.server(dsn) as served:
+    with stand.server(dsn, processes=str(stand.CORES)) as served, stand.server(dsn) as one:
+        ours = {"steadhold": served, "steadhold_1p": one}
         keys = at / "keys"
         keys.write_text(stand.workspace(served, f"state-{uuid.uuid4().hex[:8]}") + "\n")
         try:
             with stand.etcd(at) as port:
                 run.about["versions"]["etcd"] = stand.etcd_version()
-                _rounds(run, _systems(run, served, keys, dsn, at, port))
+                _rounds(run, _systems(run, ours, keys, dsn, at, port))
         except Absent as error:
             run.about["etcd"] = str(error)
-            _rounds(run, _systems(run, served, keys, dsn, at, None))
+            _rounds(run, _systems(run, ours, keys, dsn, at, None))
 
 
 def _rounds(run: Run, systems: dict[str, Callable[[], dict[str, Any]]]) -> None:
@@ -45,11 +49,13 @@ def _rounds(run: Run, systems: dict[str, Callable[[], dict[str, Any]]]) -> None:
 
 
 def _systems(
-    run: Run, served: stand.Served, keys: Path, dsn: str, at: Path, etcd: int | None
+    run: Run, ours: dict[str, stand.Served], keys: Path, dsn: str, at: Path, etcd: int | None
 ) -> dict[str, Callable[[], dict[str, Any]]]:
     seconds = run.seconds(SECONDS)
 
-    def http(clients: int, work: str = "own", *, receipts: bool = False) -> Callable[[], dict[str, Any]]:
+    def http(
+        served: stand.Served, clients: int, work: str = "own", *, receipts: bool = False
+    ) -> Callable[[], dict[str, Any]]:
         return lambda: with_commits(
             served,
             lambda: load.over_http(served.port, clients, seconds, fresh(), keys, work=work, receipts=receipts),
@@ -62,12 +68,14 @@ def _systems(
     pgbench = binaries.find(None).folder / "pgbench"
     found: dict[str, Callable[[], dict[str, Any]]] = {}
     for clients in CLIENTS:
-        found[f"steadhold_{clients}"] = http(clients)
-        found[f"steadhold_receipts_{clients}"] = http(clients, receipts=True)
+        for name, served in ours.items():
+            found[f"{name}_{clients}"] = http(served, clients)
+            found[f"{name}_receipts_{clients}"] = http(served, clients, receipts=True)
         if etcd is not None:
             found[f"etcd_{clients}"] = in_etcd(clients)
         found[f"pgbench_{clients}"] = _bare(pgbench, dsn, clients, seconds, at)
-    found[f"steadhold_hot_{HOT_CLIENTS}"] = http(HOT_CLIENTS, "hot")
+    for name, served in ours.items():
+        found[f"{name}_hot_{HOT_CLIENTS}"] = http(served, HOT_CLIENTS, "hot")
     if etcd is not None:
         found[f"etcd_hot_{HOT_CLIENTS}"] = in_etcd(HOT_CLIENTS, "hot")
     return found

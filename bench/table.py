@@ -15,23 +15,29 @@ Medians of the rounds of one interleaved run, written by `make bench`. The raw f
 part. Load generators share the machine with what they load, so trust the ratios."""
 
 STATE_CLIENTS = (1, 64, 256)
+OURS = {
+    "steadhold": "steadhold, HTTP, a process for each core",
+    "steadhold_receipts": "the same, operation ids",
+    "steadhold_1p": "steadhold, HTTP, one process",
+    "steadhold_1p_receipts": "the same, operation ids",
+}
 STATE_SYSTEMS = {
-    "steadhold": "steadhold, HTTP",
-    "steadhold_receipts": "steadhold, HTTP, operation ids",
+    **OURS,
     "etcd": "etcd, gRPC transaction",
     "pgbench": "pgbench, bare UPDATE",
 }
 LOCK_SYSTEMS = {
-    "steadhold": "steadhold, HTTP",
-    "steadhold_receipts": "steadhold, HTTP, operation ids",
+    **OURS,
     "etcd": "etcd, gRPC: lease, transaction, revoke",
     "etcd_session": "etcd under a lease that is kept: transaction, delete",
     "redis_always": "Redis: SET NX PX and script, appendfsync always",
     "redis": "Redis: the same as it comes, which may lose what it answered",
 }
 INBOX_SYSTEMS = {
-    "steadhold": "steadhold, HTTP, one inbox",
-    "steadhold_many": "steadhold, HTTP, 1,024 inboxes",
+    "steadhold": "steadhold, HTTP, one inbox, a process for each core",
+    "steadhold_many": "the same, 1,024 inboxes",
+    "steadhold_1p": "steadhold, HTTP, one inbox, one process",
+    "steadhold_1p_many": "the same, 1,024 inboxes",
     "nats": "NATS JetStream as it comes, which may lose what it answered",
     "nats_always": "NATS JetStream, sync_interval: always",
     "redis_always": "Redis: XADD, appendfsync always",
@@ -116,7 +122,8 @@ def _state(raw: Raw) -> str:
 
 def _hot(raw: Raw) -> str:
     rows: list[tuple[str, ...]] = []
-    for name, told in (("steadhold_hot_64", STATE_SYSTEMS["steadhold"]), ("etcd_hot_64", STATE_SYSTEMS["etcd"])):
+    for system in ("steadhold", "steadhold_1p", "etcd"):
+        name, told = f"{system}_hot_64", STATE_SYSTEMS[system]
         wins = median_of(raw, "state", name, "wins_per_second")
         commits = median_of(raw, "state", name, "commits_per_second")
         losses = median_of(raw, "state", name, "losses")
@@ -268,8 +275,12 @@ def _commits(raw: Raw) -> str:
 
 def _effects(raw: Raw) -> str:
     figures = ("wins_per_second", "requests_per_second", "p50_ms", "p99_ms", "commits_per_second")
-    rows = [(str(clients), *_cells(raw, "effects", f"steadhold_{clients}", figures)) for clients in COMMIT_CLIENTS]
-    return grid(("clients", "effects/s", "requests/s", "p50 ms of three", "p99 ms", "commits/s"), rows)
+    rows = [
+        (str(clients), OURS[system], *_cells(raw, "effects", f"{system}_{clients}", figures))
+        for clients in COMMIT_CLIENTS
+        for system in ("steadhold", "steadhold_1p")
+    ]
+    return grid(("clients", "system", "effects/s", "requests/s", "p50 ms of three", "p99 ms", "commits/s"), rows)
 
 
 def _snapshot(raw: Raw) -> str:

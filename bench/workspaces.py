@@ -1,4 +1,7 @@
-"""(d) 64 clients over 64 workspaces, one request each at a time: no two of them can share a commit."""
+"""(d) 64 clients over 64 workspaces, one request each at a time: no two of them can share a commit.
+
+By a server of as many processes as there are cores.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ CLIENTS = 64
 async def take(run: Run, postgres: Embedded, at: Path) -> None:
     """Over as many workspaces as clients, and over one, which is what it is to be compared with."""
     dsn = await driver.new_database(postgres.dsn, "workspaces")
-    with stand.server(dsn) as served:
+    with stand.server(dsn, processes=str(stand.CORES)) as served:
         many, one = at / "keys-many", at / "keys-one"
         made = [stand.workspace(served, f"w-{n}-{uuid.uuid4().hex[:8]}") for n in range(CLIENTS)]
         many.write_text("\n".join(made) + "\n")

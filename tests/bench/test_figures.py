@@ -168,7 +168,7 @@ def test_who_watches_a_run_is_told_the_floors_of_the_part_that_is_done():
 
 def test_the_page_has_a_table_for_each_part_of_coordination():
     text = page(COORDINATION, {})
-    assert "| steadhold, HTTP | 1,500 | 1.50 | - | - | - |" in text
+    assert "| steadhold, HTTP, a process for each core | 1,500 | 1.50 | - | - | - |" in text
     assert "| at the same server | - | 21.0 | - | - | - |" in text
     assert "| 1,000 | 999 | - | - | 0.40 | 30.1 |" in text
     assert "| 64 | one commit of four | - | 400 | 2.00 | - | - |" in text
