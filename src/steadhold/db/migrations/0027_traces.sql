@@ -161,7 +161,8 @@ create function steadhold.house_gauges(most bigint) returns table (name text, of
     union all select s.catalog_xmin from pg_replication_slots s where s.catalog_xmin is not null
     union all select p.transaction from pg_prepared_xacts p) x
   union all
-  select 'oldest_transaction_seconds', '', coalesce(extract(epoch from clock_timestamp() - min(xact_start)), 0)
+  select 'oldest_transaction_seconds', '',
+    greatest(coalesce(extract(epoch from (select at from now) - min(xact_start)), 0), 0)
   from sessions
 $$;
 revoke all on function steadhold.house_gauges(bigint) from public;
