@@ -172,7 +172,7 @@ def test_the_page_has_a_table_for_each_part_of_coordination():
     assert "| at the same server | - | 21.0 | - | - | - |" in text
     assert "| 1,000 | 999 | - | - | 0.40 | 30.1 |" in text
     assert "| 64 | one commit of four | - | 400 | 2.00 | - | - |" in text
-    assert "| 64 | 1,000 | - | - | - | - |" in text
+    assert "| 64 | steadhold, HTTP, a process for each core | 1,000 | - | - | - | - |" in text
     assert "| pgbench, bare UPDATE, a row a client | 10.0 | 8.00 | 0.20 |" in text
 
 

@@ -23,7 +23,9 @@ def test_of_a_gauge_that_says_when_the_oldest_is_told():
 
 def test_what_the_database_says_is_told_once():
     name = "steadhold_publications_pending"
-    assert total([family(name, "gauge", a=7)], [[family(name, "gauge", a=9)]]) == [family(name, "gauge", a=7)]
+    stale = [family(name, "gauge", a=9)]
+    assert total([family(name, "gauge", a=7)], [stale]) == [family(name, "gauge", a=7)]
+    assert total([], [stale]) == []
 
 
 def test_of_a_process_that_ended_its_counters_stay_and_its_gauges_go():

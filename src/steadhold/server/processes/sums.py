@@ -49,10 +49,12 @@ def total(asked: Counts, others: Iterable[Counts]) -> Counts:
     found = {family.name: _Adding(family) for family in asked}
     for counts in others:
         for family in counts:
-            if family.name not in found:
-                found[family.name] = _Adding(family)
-            elif family.name not in ONCE:
+            if family.name in ONCE:
+                continue
+            if family.name in found:
                 found[family.name].add(family)
+            else:
+                found[family.name] = _Adding(family)
     return [adding.family() for adding in found.values()]
 
 
