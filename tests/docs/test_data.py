@@ -9,13 +9,14 @@ from typing import get_args
 import msgspec
 import psycopg
 import pytest
+import yaml
 
 from steadhold.jobs import model
 from steadhold.server import sources
 from tests.docs.blocks import BLOCKS, PAGES, ROOT, named, of
 from tests.docs.test_requests import PAGES as SENT_PAGES
 
-READ_HERE = {"console", "http", "json", "python", "sql", "toml", "typescript"}
+READ_HERE = {"console", "http", "json", "python", "sql", "toml", "typescript", "yaml"}
 DRAWN = {"mermaid", "text"}
 """Drawings, and what a program prints: nothing runs them."""
 COMPILED = {"ts": "tests/clients/test_example.py"}
@@ -34,6 +35,11 @@ def test_no_block_is_anything_else():
 @pytest.mark.parametrize("block", of("json"), ids=named)
 def test_json_is_json(block):
     assert msgspec.json.decode(block.text.encode())
+
+
+@pytest.mark.parametrize("block", of("yaml"), ids=named)
+def test_yaml_is_yaml(block):
+    assert isinstance(yaml.safe_load(block.text), dict)
 
 
 @pytest.mark.parametrize("block", of("toml"), ids=named)

@@ -19,6 +19,7 @@ ELSEWHERE = {
     "orders": "tests/examples/test_orders.py",
     "protected-table": "tests/locks/test_recipe.py",
     "sdk": "tests/sdk/test_guide.py",
+    "start": "tests/journeys/test_start.py",
     "testing": "tests/testing/test_guide.py",
     "worker": "tests/worker/test_guide.py",
 }

@@ -25,7 +25,7 @@ GROUPS: Final = (
             *("schedules", "approvals", "webhooks", "commits", "envelopes"),
         ),
     ),
-    ("Ways in", ("sdk", "library", "worker", "cli", "mcp", "dashboard", "typescript", "sinks", "testing")),
+    ("Ways in", ("sdk", "library", "worker", "cli", "mcp", "dashboard", "typescript", "mounted", "sinks", "testing")),
     ("Operate", ("operate", "settings", "telemetry")),
     ("Reference", ("http", "errors")),
     ("Recipes", ("orders", "protected-table")),
