@@ -36,3 +36,7 @@ def test_a_key_is_found_by_its_primary_key(crowded, name):
 
 def test_a_list_walks_the_primary_key(crowded):
     assert walks(crowded, SQL.list) == {"receipts": {"receipts_pkey"}}
+
+
+def test_what_is_near_an_instant_walks_the_index_by_age(crowded):
+    assert walks(crowded, SQL.near) == {"receipts": {"receipts_by_age"}}

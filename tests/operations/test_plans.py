@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -229,3 +230,16 @@ def test_receipts_are_listed_by_key(conn, workspace):
         operations.abandon(conn, workspace, key)
     assert [r.key for r in operations.receipts(conn, workspace, "", 2)] == ["C", "a"]
     assert [r.key for r in operations.receipts(conn, workspace, "a", 2)] == ["b"]
+
+
+def test_receipts_of_a_resource_are_found_by_when_they_were_kept(conn, workspace):
+    for key, resource in (("mine", "job:1"), ("other", "job:2"), ("none", None)):
+        sealed = Sealed(201, resource=resource)
+        made = make(workspace, key)
+        play(conn, operations.receipted(made, key=key, fingerprint=b"f", seal=lambda _, sealed=sealed: sealed))
+    (at,) = conn.execute(
+        "select min(committed_at) from steadhold.receipts where workspace = %s", [workspace]
+    ).fetchone()
+    found = operations.near(conn, workspace, "job:1", [at, at])
+    assert [(one.key, one.status, one.needs) for one in found] == [("mine", 201, [("", "")])]
+    assert operations.near(conn, workspace, "job:1", [at + timedelta(seconds=60)]) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from steadhold.operations.model import (
     KEPT_SECONDS,
     InFlightHere,
+    Kept,
     NotCommitted,
     OperationAbandoned,
     OperationClock,
@@ -17,11 +18,12 @@ from steadhold.operations.model import (
     fingerprint,
     written,
 )
-from steadhold.operations.plans import abandon, look, once, purge, receipted, receipts
+from steadhold.operations.plans import abandon, look, near, once, purge, receipted, receipts
 
 __all__ = [
     "KEPT_SECONDS",
     "InFlightHere",
+    "Kept",
     "NotCommitted",
     "OperationAbandoned",
     "OperationClock",
@@ -34,6 +36,7 @@ __all__ = [
     "abandon",
     "fingerprint",
     "look",
+    "near",
     "once",
     "purge",
     "receipted",

@@ -42,6 +42,24 @@ class Sealed:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """That an operation has a receipt: whose, for what, and since when. `needs` as of `Receipt`."""
+
+    key: str
+    kind: str
+    scope: str
+    scoped: str
+    subject: str
+    status: int
+    committed_at: datetime
+
+    @property
+    def needs(self) -> list[tuple[str, str]]:
+        """The scopes of whoever may read it, each with the name it is for or ""."""
+        return _needs(self.scope, self.scoped)
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """What became of an operation. It never changes.
 
@@ -73,12 +91,16 @@ class Receipt:
     @property
     def needs(self) -> list[tuple[str, str]]:
         """The scopes of whoever may read it, each with the name it is for or ""."""
-        return list(zip(self.scope.split("\n"), self.scoped.split("\n"), strict=True))
+        return _needs(self.scope, self.scoped)
 
     @property
     def headers(self) -> Headers:
         """The header fields of the first answer that are its own."""
         return msgspec.json.decode(self.written_headers, type=tuple[tuple[str, str], ...])
+
+
+def _needs(scope: str, scoped: str) -> list[tuple[str, str]]:
+    return list(zip(scope.split("\n"), scoped.split("\n"), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

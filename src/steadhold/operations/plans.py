@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 import msgspec
 
@@ -17,6 +18,7 @@ from steadhold.operations.model import (
     KEPT_SECONDS,
     Claim,
     InFlightHere,
+    Kept,
     Known,
     Looked,
     NotCommitted,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 SQL = load(__file__)
 T = TypeVar("T")
+NEAR_MAX: Final = 2_000
 
 
 def receipted(
@@ -137,6 +140,16 @@ def receipts(workspace: str, after: str, limit: int) -> Plan[list[Receipt]]:
     """List receipts in the order of their keys, which for UUIDv7 is the order in which they were made."""
     found = yield from rows(SQL.list, workspace=workspace, after=after, limit=limit)
     return [Receipt(*row) for row in found]
+
+
+@operation
+def near(workspace: str, resource: str, instants: Sequence[datetime]) -> Plan[list[Kept]]:
+    """Find receipts of a resource that were kept within two seconds after instants, as those of what happened then.
+
+    After each instant `NEAR_MAX` receipts are looked through: on a busy workspace some may be missed.
+    """
+    found = yield from rows(SQL.near, workspace=workspace, resource=resource, instants=list(instants), most=NEAR_MAX)
+    return [Kept(*row) for row in found]
 
 
 @operation

@@ -81,3 +81,16 @@ limit :limit::bigint
 -- rank: read
 -- Removes receipts with their claims; what somebody else is removing is passed over, so it waits for nobody.
 select steadhold.purge_operations(:workspace::text, :kept_seconds::float8, :ahead_seconds::float8, :limit::bigint)
+
+-- name: near
+-- rank: read
+-- Receipts of one resource that were kept shortly after instants. There is no index by resource, for which each write
+-- would pay: of what was kept after an instant, a bounded part is looked through.
+select distinct r.key, r.kind, r.scope, r.scoped, r.subject, r.status, r.committed_at
+from unnest(:instants::timestamptz[]) as i(at) cross join lateral (
+  select * from steadhold.receipts r
+  where r.workspace = :workspace::text and r.committed_at >= i.at and r.committed_at < i.at + interval '2 seconds'
+  order by r.committed_at limit :most::bigint
+) r
+where r.resource = :resource::text and not r.abandoned
+order by r.committed_at, r.key
