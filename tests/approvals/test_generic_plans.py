@@ -32,7 +32,7 @@ def crowded(database, workspace):
         yield conn
 
 
-@pytest.mark.parametrize("name", ["request", "hold", "look", "deeds", "move", "passing"])
+@pytest.mark.parametrize("name", ["request", "hold", "look", "deeds", "move", "passing", "approved"])
 def test_nothing_is_scanned(crowded, name):
     found = walks(crowded, getattr(SQL, name))
     assert [found[table] for table in ("approvals", "approval_acts") if "Seq Scan" in found.get(table, ())] == []

@@ -124,3 +124,17 @@ order by a.id desc limit :limit::bigint
 -- rank: read
 -- planned anew: a bounded walk of one index
 select count(*) from (select from steadhold.approvals a where a.workspace = :workspace::text and a.state = 'pending' limit :most::bigint) c
+
+-- name: approved
+-- rank: read
+-- planned anew: a bounded walk of one index
+-- What was approved last under references that begin so, of the newest `most` that were approved; `before`: earlier than
+-- this one was decided.
+select {approval}, m.now, (select h.incarnation << 32 from steadhold.house h where h.single)
+from (select steadhold.clock() as now offset 0) m cross join (
+  select * from steadhold.approvals b where b.workspace = :workspace::text and b.state = 'approved'
+  order by b.id desc limit :most::bigint
+) a
+where starts_with(a.reference, :prefix::text) and a.id <> :except::uuid
+  and (:before::timestamptz is null or a.ended_at < :before::timestamptz)
+order by a.ended_at desc limit 1
