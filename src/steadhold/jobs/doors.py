@@ -127,7 +127,7 @@ def _revision_of(outcome: reading.View | Missing) -> int | None:
 def listing(ask: Request) -> Ask[Page[reading.View]]:
     """Jobs, the newest first."""
     before = query.cursor(ask, "jobs", UUID)
-    which = _filter({name: ask.query[name] for name in FILTERS if name in ask.query})
+    which = filter_of({name: ask.query[name] for name in FILTERS if name in ask.query})
     call = reading.jobs.call(ask.workspace, which, before[0] if before else None, query.limit(ask))
     return Ask(call, lambda found: reply.listing(ask, found, answers.job))
 
@@ -135,7 +135,8 @@ def listing(ask: Request) -> Ask[Page[reading.View]]:
 FILTERS = ("state", "type", "unique_key", "tag", "created_after", "created_before")
 
 
-def _filter(words: dict[str, str]) -> steering.Filter:
+def filter_of(words: dict[str, str]) -> steering.Filter:
+    """The filter that words of an address describe: a list's, or that of what is to be done to all that it shows."""
     try:
         body = msgspec.convert(words, takes.FilterBody, strict=False)
     except msgspec.ValidationError:
