@@ -44,7 +44,8 @@ async def test_names_and_answers_of_operations(seat, door, text):
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_what_the_audit_names(seat, text):
     name = "a" + text
-    await seat.post("/keys:new", subject="s", kind="service", more="state:read:" + name.replace(" ", "_"))
+    made = await seat.post("/keys:new", subject="s", kind="service", more="state:read:" + name.replace(" ", "_"))
+    assert made.status == 201
     harmless(await seat.get("/keys"), name.replace(" ", "_"))
 
 

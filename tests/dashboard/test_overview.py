@@ -91,8 +91,9 @@ async def test_of_a_room_out_of_scope_nothing_is_counted(seated, scope, seen):
 async def test_counts_stop(committed, seat, monkeypatch):
     committed.execute(
         "insert into steadhold.jobs (workspace, id, root, type, configuration_revision, priority, revision,"
-        " attempts_max, lease_seconds, run_at, created_at, input_digest, input) select current_setting('steadhold.workspace'), i, i,"
-        " 'many', 1, n % 10, 1, 1, 30, steadhold.clock(), steadhold.clock(), '\\x00', '{}'"
+        " attempts_max, lease_seconds, run_at, created_at, input_digest, input)"
+        " select current_setting('steadhold.workspace'),"
+        " i, i, 'many', 1, n % 10, 1, 1, 30, steadhold.clock(), steadhold.clock(), '\\x00', '{}'"
         " from (select n, gen_random_uuid() as i from generate_series(1, 600) n) x"
     )
     shown = tiles(await seat.get("/"))

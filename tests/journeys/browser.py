@@ -57,8 +57,9 @@ class Site:
 def standing(dsn, workspace, **settings):
     """A server on this database for as long as the block."""
     made = Settings(database_url=dsn, pool_size=4, port=0, **{"background": False, **settings})
-    told, ended = threading.Event(), threading.Event()
-    found = []
+    told, found = threading.Event(), []
+
+    ended = asyncio.Event()
 
     async def live():
         app, listener = App(made), listen(made)
@@ -67,8 +68,7 @@ def standing(dsn, workspace, **settings):
                 Site(f"http://127.0.0.1:{listener.getsockname()[1]}", workspace, app, asyncio.get_running_loop())
             )
             told.set()
-            while not ended.is_set():
-                await asyncio.sleep(0.02)
+            await ended.wait()
             server.stop()
         listener.close()
 
@@ -85,7 +85,8 @@ def standing(dsn, workspace, **settings):
         assert found, "the server did not start"
         yield found[0]
     finally:
-        ended.set()
+        if found:
+            found[0].loop.call_soon_threadsafe(ended.set)
         thread.join(30)
 
 

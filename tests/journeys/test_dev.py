@@ -25,7 +25,7 @@ def postgres_of(program) -> Path:
 
 def test_it_starts_from_nothing_and_keeps_all_over_a_restart(dev, ask, user):
     first = dev(user)
-    assert first.told.keys() == {"url", "api_key", "data_dir", "database_url", "pid"}
+    assert first.told.keys() == {"url", "dashboard", "api_key", "data_dir", "database_url", "pid"}
     assert first.told["pid"] == first.process.pid
     kept = Path(first.told["data_dir"]) / "api_key"
     assert kept.read_text().strip() == first.told["api_key"]

@@ -32,7 +32,10 @@ LOOPS_BACK: Final = ("http://127.0.0.0/8:*", "http://[::1]:*")
 @click.option("--pg-bin", metavar="DIR", help="Folder of PostgreSQL's programs. [default: find one]")
 @click.option("--config", metavar="FILE", help="A settings file. [env: STEADHOLD_CONFIG]")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Once ready, print one line: url, api_key, data_dir, database_url, pid."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Once ready, print one line: url, dashboard, api_key, data_dir, database_url, pid.",
 )
 def dev(config: str | None, as_json: bool, **flags: Any) -> None:  # noqa: FBT001 - a flag
     """Start everything on this machine: PostgreSQL, server and background work in one process.
@@ -112,7 +115,8 @@ def _run(settings: Settings, *, plain: bool) -> None:
 
 def _ready(key: str, data_dir: str, dsn: str, plain: bool, _app: App, url: str) -> None:  # noqa: FBT001 - bound beforehand
     if plain:
-        click.echo(line({"url": url, "api_key": key, "data_dir": data_dir, "database_url": dsn, "pid": os.getpid()}))
+        told = {"url": url, "dashboard": f"{url}/ui", "api_key": key, "data_dir": data_dir, "database_url": dsn}
+        click.echo(line({**told, "pid": os.getpid()}))
     else:
         click.echo(banner(url, key, data_dir, dsn))
     sys.stdout.flush()
@@ -125,6 +129,7 @@ def banner(url: str, key: str, data_dir: str, dsn: str) -> str:
 steadhold runs here until you press Ctrl-C.
 
   server    {url}
+  dashboard {url}/ui
   key       {key}
   data      {data_dir}
   database  {dsn}
