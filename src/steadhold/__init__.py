@@ -1,7 +1,7 @@
 """steadhold: durable coordination on PostgreSQL.
 
-`Client` and `AsyncClient` talk to a server. The rooms (`state`, `jobs`, `operations`, …) are for your own
-transactions: `from steadhold import state`.
+`Client` and `AsyncClient` talk to a server; `asgi` is one, to be mounted in an application. The rooms (`state`, `jobs`,
+`operations`, …) are for your own transactions: `from steadhold import state`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from steadhold.sdk.client import AsyncClient, Client
     from steadhold.sdk.errors import OutcomeUnknown, Problem, SteadholdError, Unreachable
     from steadhold.sdk.webhook import NotVerified, Webhook
+    from steadhold.server.app import asgi
 
     __version__: str
 
@@ -27,6 +28,7 @@ __all__ = [
     "Unreachable",
     "Webhook",
     "__version__",
+    "asgi",
 ]
 
 
@@ -34,6 +36,17 @@ def __getattr__(name: str) -> Any:
     """Load what is asked for when it is first asked for, so that importing the package costs nothing."""
     if name == "__version__":
         return _version("steadhold")
+    if name == "asgi":
+        return _server().asgi
     if name in __all__:
         return getattr(import_module("steadhold.sdk"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _server() -> Any:
+    try:
+        return import_module("steadhold.server.app")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"steadhold.asgi needs {error.name}, which is missing: pip install 'steadhold[server]'", name=error.name
+        ) from error

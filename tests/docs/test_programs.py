@@ -16,6 +16,7 @@ ELSEWHERE = {
     "envelopes": "tests/envelopes/test_guide.py",
     "library": "tests/play/test_library_page.py",
     "mcp": "tests/mcp/test_guide.py",
+    "mounted": "tests/server/test_mounting.py",
     "orders": "tests/examples/test_orders.py",
     "protected-table": "tests/locks/test_recipe.py",
     "sdk": "tests/sdk/test_guide.py",

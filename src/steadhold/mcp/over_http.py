@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any, Final, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -60,7 +60,7 @@ class OverHttp:
         try:
             who, body = await self._admitted(scope, receive)
         except Stop as stopped:
-            await wire.send(send, stopped.problem, base=self._above.base or scope.get("root_path", ""))
+            await wire.send(send, stopped.problem, base=self._above.base or quote(scope.get("root_path", "")))
             return
         gone, counted = asyncio.Event(), asyncio.Event()
         watch = asyncio.ensure_future(_watch(receive, gone))

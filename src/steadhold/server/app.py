@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, TypeAlias
+from urllib.parse import quote
 
 import msgspec
 
@@ -17,6 +18,7 @@ from steadhold.server.engine import Engine, running
 from steadhold.server.exchange import Exchange
 from steadhold.server.pages import Pages
 from steadhold.server.settings import Settings
+from steadhold.server.sources import load
 from steadhold.web import openapi, wire
 from steadhold.web.ask import Problem, Route
 
@@ -82,6 +84,8 @@ class App:
 
         Frameworks tell what is mounted in them nothing of their beginning and end.
         """
+        if self.engine is not None and self.engine.hub.stopping:
+            self.engine = None  # it ended before, and begins anew
         await self.start()
         try:
             yield
@@ -129,9 +133,9 @@ class App:
         if self._pages is None:
             raise AssertionError("an application that has started has its pages")
         method: str = scope["method"]
-        answer = refused or await self._pages.answer(method, path, dict(scope["headers"]), root)
-        base = self.settings.public_url.rstrip("/") or root
-        await wire.send(send, mounting.linked(answer, root), base=base, head=method == "HEAD")
+        answer = refused or await self._pages.answer(method, path, dict(scope["headers"]), quote(root))
+        base = self.settings.public_url.rstrip("/") or quote(root)
+        await wire.send(send, mounting.linked(answer, quote(root)), base=base, head=method == "HEAD")
 
     def _refused(self, scope: Scope) -> Problem | None:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
@@ -158,9 +162,17 @@ class App:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def asgi(settings: Settings | None = None) -> App:
-    """The server as an ASGI application, under these settings or the defaults."""
-    return App(settings or Settings())
+def asgi(settings: Settings | None = None, /, **values: Any) -> App:
+    """The server as an ASGI application, for any ASGI server to run or another application to mount.
+
+    `values` are settings by their names (`database_url="postgresql://…"`).
+
+    Raises:
+        SettingError: one of them is wrong, as its message says. TypeError: settings are given both ways.
+    """
+    if settings is not None and values:
+        raise TypeError("Give Settings, or settings by their names, and not both.")
+    return App(load(values).settings if settings is None else settings)
 
 
 def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:

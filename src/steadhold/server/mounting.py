@@ -57,9 +57,12 @@ def _after(prefix: str, raw: bytes) -> bytes | None:
 
 
 def linked(answer: Answer, root: str) -> Answer:
-    """A page whose links lead to where it is mounted: in Markdown, and in the description of the doors."""
+    """A page whose links lead to where it is mounted: in Markdown, and in the description of the doors.
+
+    `root` is written as in an address.
+    """
     if not root or not isinstance(answer, Reply):
         return answer
     if answer.content_type.startswith(_TEXT):
-        return replace(answer, body=_INSIDE.sub(b"](" + quote(root).encode() + b"/", answer.body))
-    return replace(answer, body=answer.body.replace(_SERVERS, b'"servers":[{"url":"%b"}]' % quote(root).encode(), 1))
+        return replace(answer, body=_INSIDE.sub(b"](" + root.encode() + b"/", answer.body))
+    return replace(answer, body=answer.body.replace(_SERVERS, b'"servers":[{"url":"%b"}]' % root.encode(), 1))

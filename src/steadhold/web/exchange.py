@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
+from urllib.parse import quote
 
 from steadhold.web import wire
 from steadhold.web.body import Receive
@@ -72,7 +73,7 @@ class OverAsgi:
     def __init__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
         self.headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
-        self.root: str = scope.get("root_path", "")
+        self.root = quote(scope.get("root_path", ""))
         self.raw_path, self.query = _raw_path(scope), bytes(scope["query_string"])
         self._receive, self._send = receive, send
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote
 
 from steadhold.kit import failpoints
 from steadhold.web.ask import Answer, Headers, Problem, Reply
@@ -27,7 +26,8 @@ _BREAKS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 def written(answer: Answer, more: Headers = (), base: str = "") -> tuple[int, bytes, bytes]:
     """An answer as it is sent: its status, the lines of its header fields, its body.
 
-    `base` is what stands before our addresses outside: the public address, the path of a mount, or nothing.
+    `base` is what stands before our addresses outside: the public address, the path of a mount as it is written, or
+    nothing.
     """
     if isinstance(answer, Problem):
         status, body, fields = PROBLEMS[answer.code].status, encode(answer, base), _PROBLEM
@@ -76,7 +76,7 @@ def _fields(reply: Reply) -> bytes:
 
 def _outside(name: str, value: str, base: str) -> str:
     """A field that leads to an address of ours, as the client has to write that."""
-    return _LEADS.sub(rf"\1{quote(base, safe='/:[]')}/", value) if base and name in {"link", "location"} else value
+    return _LEADS.sub(rf"\g<1>{base}/", value) if base and name in {"link", "location"} else value
 
 
 def _line(name: str, value: str) -> bytes:
