@@ -36,7 +36,8 @@ def test_the_doctor_tells_what_it_found(steadhold, fresh_database, monkeypatch):
 
 @pytest.mark.parametrize("level, code", CODES.items())
 def test_the_doctors_exit_code_is_its_worst_finding(steadhold, monkeypatch, level, code):
-    async def examine(dsn):
+    async def examine(dsn, *, connections):
+        assert connections == 12
         return (Finding("version", "ok", "Fine."), Finding("clock", level, "Look here."))
 
     monkeypatch.setattr("steadhold.db.doctor.examine", examine)

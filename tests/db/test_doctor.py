@@ -23,6 +23,8 @@ SOUND = Facts(
         "full_page_writes": "on",
         "synchronous_commit": "on",
         "idle_in_transaction_session_timeout": "1min",
+        "max_connections": "100",
+        "superuser_reserved_connections": "3",
     },
     skew_seconds=0.001,
     skew_error_seconds=0.001,
@@ -134,3 +136,13 @@ async def test_a_database_that_cannot_be_reached_is_one_finding(home: Path) -> N
     (finding,) = await examine(f"postgresql://nobody@/none?host={home}", connect_seconds=1)
     assert (finding.check, finding.level) == ("connect", "refuse")
     assert "cannot be reached" in finding.says
+
+
+def test_a_server_that_takes_more_connections_than_there_are_is_told_so():
+    (found,) = [each for each in judge(SOUND, 98) if each.check == "connections"]
+    assert found.level == "warn"
+    assert "takes 98" in found.says
+    assert "lets 97 in" in found.says
+    assert judge(SOUND, 97)[-1].level == "ok"
+    pooled = replace(SOUND, pooler=replace(SOUND.pooler, transactions=True))
+    assert judge(pooled, 98)[-1].level == "ok"

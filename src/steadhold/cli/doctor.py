@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from steadhold.cli import exits
-from steadhold.cli.database import at_database
+from steadhold.cli.database import databased, reached, reaching, settings
 from steadhold.cli.show import Out, printed
+
+CONNECTIONS_BESIDE: Final = 2
+"""Of each process beside its pool: one listens for hints, one answers `/readyz`."""
 
 CODES: Final = {"ok": exits.OK, "warn": exits.WARNING, "refuse": exits.ERROR}
 
 
 @click.command()
 @printed
-@at_database
-def doctor(dsn: str, out: Out) -> None:
-    """Examine a database: version, migrations, durability, clock, pooler, space and more.
+@databased
+def doctor(out: Out, config: str | None, **flags: Any) -> None:
+    """Examine a database: version, migrations, durability, clock, pooler, space, connections and more.
 
     Exit code 0: all is well; 9: something deserves attention; 1: steadhold's promises do not hold there.
     """
@@ -25,6 +28,8 @@ def doctor(dsn: str, out: Out) -> None:
 
     from steadhold.db.doctor import examine, worst
 
-    findings = asyncio.run(examine(dsn))
+    told = settings(flags, config)
+    with reaching(), reached(told) as dsn:
+        findings = asyncio.run(examine(dsn, connections=told.processes * (told.pool_size + CONNECTIONS_BESIDE)))
     out.told([{"check": f.check, "level": f.level, "says": f.says} for f in findings], ("level", "check"), "says")
     click.get_current_context().exit(CODES[worst(findings)])

@@ -29,10 +29,13 @@ class Finding:
     says: str
 
 
-async def examine(dsn: str, *, connect_seconds: float = 10.0) -> tuple[Finding, ...]:
-    """Look at the database behind `dsn` and judge it; one that cannot be reached is one finding."""
+async def examine(dsn: str, *, connections: int = 0, connect_seconds: float = 10.0) -> tuple[Finding, ...]:
+    """Look at the database behind `dsn` and judge it; one that cannot be reached is one finding.
+
+    `connections`: how many a server is going to take.
+    """
     try:
-        return judge(await gather(dsn, connect_seconds=connect_seconds))
+        return judge(await gather(dsn, connect_seconds=connect_seconds), connections)
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         says = f"The database cannot be reached: {error or type(error).__name__}. Is it running, and is the URL right?"
         return (Finding("connect", "refuse", says),)
@@ -44,10 +47,23 @@ def worst(findings: tuple[Finding, ...]) -> Level:
     return "refuse" if "refuse" in levels else "warn" if "warn" in levels else "ok"
 
 
-def judge(facts: Facts) -> tuple[Finding, ...]:
-    """The findings, in a fixed order, one or more for each check. Decides from `facts` alone."""
+def judge(facts: Facts, connections: int = 0) -> tuple[Finding, ...]:
+    """The findings, in a fixed order, one or more for each check. Decides from what it is told alone."""
     parts = (_version, _role, _migrations, _durability, _clock, _pooler, _extensions, _space, _old_snapshots, _limits)
-    return tuple(finding for part in parts for finding in part(facts))
+    found = tuple(finding for part in parts for finding in part(facts))
+    return (*found, _connections(facts, connections)) if connections else found
+
+
+def _connections(f: Facts, taken: int) -> Finding:
+    let_in = int(f.settings["max_connections"]) - int(f.settings["superuser_reserved_connections"])
+    says = f"A server with these settings takes {taken}: `pool_size` and two for each of its `processes`."
+    if f.pooler.transactions:
+        return Finding("connections", "ok", f"{says} How many there may be is the pooler's business.")
+    if taken > let_in:
+        return Finding(
+            "connections", "warn", f"{says} PostgreSQL lets {let_in} in. Raise max_connections, or lower `pool_size`."
+        )
+    return Finding("connections", "ok", f"{says} PostgreSQL lets {let_in} in.")
 
 
 def _version(f: Facts) -> Iterator[Finding]:

@@ -17,7 +17,10 @@ from steadhold.db.migrate import Standing, standing
 CLOCK_ROUNDS = 5
 HELD_SECONDS = 2.0
 
-SETTINGS = ("fsync", "full_page_writes", "synchronous_commit", "idle_in_transaction_session_timeout")
+SETTINGS = (
+    "fsync", "full_page_writes", "synchronous_commit", "idle_in_transaction_session_timeout", "max_connections",
+    "superuser_reserved_connections",
+)  # fmt: skip
 
 ASK = """
 select current_setting('server_version_num')::int as version,
