@@ -87,3 +87,16 @@ def test_an_event_says_what_it_is(site, key):
     assert {name: type(told.get(name)) for name in EVENT} == EVENT
     assert [told[name] for name in ("event_id", "aggregate_id", "aggregate_revision")] == ["order-7@1", "order-7", 1]
     assert told["data_ref"].startswith("event:order-7@1#sha256:")
+
+
+def test_a_jobs_events_tell_how_long_it_was_in_each_state(conn, workspace, clock):
+    submitted = jobs.submit(conn, workspace, Submission("report"))
+    clock.move(100)
+    (job,) = jobs.claim(conn, workspace, "w", ["report"], 1)
+    clock.move(20)
+    jobs.settle(conn, workspace, jobs.Settlement(job.id, job.fence, jobs.Complete()))
+    told = events.history(conn, workspace, f"job:{submitted.id}", 0, 9).events
+    assert [event.type for event in told] == ["job.accepted", "job.running", "job.completed"]
+    accepted, running, completed = (event.occurred_at for event in told)
+    assert timedelta(seconds=100) <= running - accepted < timedelta(seconds=110)
+    assert timedelta(seconds=20) <= completed - running < timedelta(seconds=30)
