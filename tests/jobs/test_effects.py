@@ -37,7 +37,7 @@ def test_a_completed_job_with_an_open_effect_shows_both(desk):
     charge(desk, job)
     desk.settle(jobs.Settlement(job.id, job.fence, jobs.Complete()))
     view = shown(desk.get(job.id))
-    assert view.state == "completed"
+    assert view.__struct_config__.tag == "completed"
     assert [(e.effect_id, e.execution, e.open) for e in view.effects] == [("charge-7", "initiated", True)]
     tells(desk, "charge-7", "succeeded")
     assert [(e.execution, e.open) for e in desk.get(job.id).effects] == [("succeeded", False)]

@@ -9,8 +9,8 @@ from steadhold.jobs.moving import SQL
 from steadhold.testing.database import copied
 
 BY_ID = (
-    "hold", "finish", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat", "progress",
-    "ends", "look",
+    "hold", "complete", "finish", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat",
+    "progress", "ends", "look",
 )  # fmt: skip
 PARTIAL = {
     "jobs_ready",
@@ -85,10 +85,13 @@ def test_many_jobs_are_not_compared_each_with_each(crowded, filled, name):
 
 
 def test_a_claim_walks_the_ready_jobs_priority_by_priority(crowded):
-    (walk,) = [node for node in plan_of(crowded[0], SQL.pick) if node.get("Index Name") == "jobs_ready"]
+    found = plan_of(crowded[0], SQL.take)
+    (walk,) = [node for node in found if node.get("Index Name") == "jobs_ready"]
     for bound in ("type", "priority", "run_at"):
         assert bound in walk["Index Cond"]
     assert walk["Index Cond"].count("run_at") == 2
+    scans = [node for node in found if node.get("Relation Name") == "jobs" and "Scan" in node["Node Type"]]
+    assert {node["Index Name"] for node in scans} == {"jobs_ready", "jobs_pkey", "jobs_active"}
 
 
 @pytest.mark.parametrize(

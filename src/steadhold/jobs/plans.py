@@ -30,6 +30,7 @@ from steadhold.kit.limits import STAGES_MAX
 from steadhold.kit.outcome import RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, each, operation, rows, single_operation
 from steadhold.kit.rules import Fence, Id, Length, Moment, Reference, Uuid
+from steadhold.kit.sql import Item, Row
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 UNLIMITED: Final[Mapping[str, int]] = MappingProxyType({})
@@ -86,12 +87,16 @@ def claim(
     """
     if key is not None and not (yield from rows(SQL.claim_once, workspace=workspace, key=key)):
         return (yield from _still_held(workspace, key))
+    ask = {
+        "workspace": workspace, "worker": worker, "types": list(dict.fromkeys(types)), "lease_seconds": lease_seconds,
+        "versions": list(versions), "floor": floor, "key_max": model.DEFAULTS.concurrency.key_max,
+    }  # fmt: skip
     got: list[Claimed] = []
     while len(got) < limit:
-        picked = yield from _pick(workspace, types, limit - len(got), lease_seconds, versions, floor)
+        taken, picked = yield from _take(ask, limit - len(got))
         admitted = yield from _within_limits(workspace, picked)
-        got += yield from _start(workspace, worker, admitted)
-        if len(admitted) == len(picked) or not admitted:
+        got += sorted(taken + (yield from _start(workspace, worker, admitted)), key=_turn) if picked else taken
+        if len(admitted) == len(picked) or not (taken or admitted):
             break
     if key is not None and got:
         taken = {"jobs": [job.id for job in got], "fences": [job.fence for job in got]}
@@ -101,25 +106,22 @@ def claim(
     return got
 
 
-def _pick(
-    workspace: str,
-    types: Sequence[str],
-    limit: int,
-    lease_seconds: float | None,
-    versions: Sequence[str],
-    floor: datetime,
-) -> Plan[list[Picked]]:
-    found = yield from rows(
-        SQL.pick,
-        workspace=workspace,
-        types=list(dict.fromkeys(types)),
-        limit=limit,
-        lease_seconds=lease_seconds,
-        versions=list(versions),
-        floor=floor,
-        key_max=model.DEFAULTS.concurrency.key_max,
-    )
-    return [Picked(*row) for row in found]
+def _take(ask: Item, places: int) -> Plan[tuple[list[Claimed], list[Picked]]]:
+    """Start what counts towards no limit, and pick the others."""
+    found = yield from rows(SQL.take, limit=places, **ask)
+    started = [Claimed(*row[:-3]) for row in found if row[3] is not None]
+    taken = yield from _filled(ask["workspace"], started)
+    return taken, [_picked(row) for row in found if row[3] is None]
+
+
+def _picked(row: Row) -> Picked:
+    id, fence, length_seconds, _, revision, _, type = row[:7]
+    concurrency_key, type_max, key_max = row[-3:]
+    return Picked(id, revision, type, concurrency_key, type_max, key_max, length_seconds, fence)
+
+
+def _turn(job: Claimed) -> tuple[int, datetime, str]:
+    return job.priority, job.run_at, job.id
 
 
 def _within_limits(workspace: str, picked: Sequence[Picked]) -> Plan[list[Picked]]:

@@ -26,7 +26,7 @@ from steadhold.jobs.outcomes import (
 from steadhold.jobs.verdicts import Move
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
-from steadhold.kit.plan import Plan, each, operation
+from steadhold.kit.plan import Plan, each, operation, single_operation
 
 Refused: TypeAlias = (
     StaleFence
@@ -84,6 +84,29 @@ def settle_all(workspace: str, settlements: Sequence[Settlement]) -> Plan[list[S
     yield from waiting.register(workspace, waits, [change.watch for change in changes if change.watch is not None])
     yield from moving.let_go(workspace, changes, tally.finished, released=True)
     return [tally.answers[n] for n in range(len(settlements))]
+
+
+def plain(settlement: Settlement) -> bool:
+    """Whether `complete_all` may be asked: it says of its job that it is complete, and nothing but a result."""
+    said = settlement.said
+    return isinstance(said, Complete) and moving.bare(said) and settlement.revision is None
+
+
+@single_operation
+def complete_all(workspace: str, settlements: Sequence[Settlement]) -> Plan[list[Settled | None]]:
+    """Complete jobs of which only that is said (`plain`), in one statement.
+
+    None: nothing was done; ask `settle_all`, which knows every case.
+    """
+    hands = yield from each(SQL.complete, [
+        {"workspace": workspace, "id": s.id, "fence": s.fence, "said": words(s.said), "result": s.said.result}
+        for s in settlements
+        if isinstance(s.said, Complete)
+    ])  # fmt: skip
+    return [
+        Settled(settlement.id, "completed", hand[0][0]) if hand else None
+        for settlement, hand in zip(settlements, hands, strict=True)
+    ]
 
 
 def _finish(workspace: str, left: dict[int, Settlement], tally: Tally) -> Plan[dict[int, Settlement]]:

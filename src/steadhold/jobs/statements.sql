@@ -4,6 +4,52 @@
 -- otherwise it may read all jobs of the workspace. Items are sorted by id so that the two are merged, not compared
 -- each with each.
 
+-- part: ready
+-- Ready jobs by priority, run_at and id, past those whose limits are reached. The priorities are walked one by
+-- one, so that `floor` cuts off the dead entries below it in each. A claim that finds a job locked leaves it.
+now as materialized (
+  select steadhold.clock() as now
+), held as materialized (
+  select s.key, count(*) as slots from steadhold.job_slots s where s.workspace = :workspace::text group by s.key
+), t as materialized (
+  select t.type, l.type_max, coalesce(l.key_max, :key_max::int) as key_max
+  from unnest(:types::text[]) as t(type)
+  left join steadhold.job_types l on l.workspace = :workspace::text and l.type = t.type
+  left join held h on h.key = 'type:' || t.type
+  where l.type_max is null or coalesce(h.slots, 0) < l.type_max
+), room as materialized (
+  select greatest(0, least(:limit::bigint, (
+    select e.jobs_running_max - (
+      select count(*) from (
+        select from steadhold.jobs j where j.workspace = :workspace::text and j.state = 1 limit e.jobs_running_max
+      ) running)
+    from steadhold.entitlements e where e.workspace = :workspace::text))) as places
+), ready as materialized (
+  select ready.*, least(ready.lease_seconds, :lease_seconds::float8, ready.timeout_seconds,
+      extract(epoch from ready.deadline_at - (select now.now from now))::float8) as length_seconds,
+    ready.fence = 0 and ready.type_max is null and ready.concurrency_key is null as plain
+  from t cross join lateral (
+    select r.*, t.type_max, t.key_max from generate_series(0, 9) as p(priority) cross join lateral (
+      select j.id, j.revision, j.type, j.priority, j.run_at, j.concurrency_key, j.lease_seconds, j.timeout_seconds,
+        j.deadline_at, j.fence
+      from steadhold.jobs j
+      where j.workspace = :workspace::text and j.type = t.type and j.priority = p.priority and j.state = 0
+        and j.run_at >= :floor::timestamptz and j.run_at <= (select now.now from now)
+        and (j.deadline_at is null or j.deadline_at > (select now.now from now))
+        and (j.versions is null or j.versions && :versions::text[])
+        and (j.concurrency_key is null or not exists (
+          select from held h where h.key = 'key:' || j.concurrency_key
+            and h.slots >= case when j.concurrency_key like 'schedule:%' then 1 else t.key_max end))
+      order by j.run_at, j.id
+      limit (select room.places from room)
+      for no key update of j skip locked
+    ) r
+    limit (select room.places from room)
+  ) ready
+  order by ready.priority, ready.run_at, ready.id
+  limit (select room.places from room)
+)
+
 -- name: admission
 -- rank: read by type
 -- What a type is held to now, whether this workspace may run it, and how full its queue is.
@@ -78,6 +124,50 @@ from i cross join lateral (
 insert into steadhold.job_tags (workspace, tag, id)
 select :workspace::text, i.tag, i.id from unnest(:id::uuid[], :tag::text[]) as i(id, tag)
 on conflict do nothing
+
+-- name: complete
+-- rank: grants by id
+-- The hot settlement in one statement, for a plan that asks nothing else: owners say that their jobs are complete, with
+-- a bare result. Grants are locked in the order of their subjects, which is that of the ids, then jobs in that order;
+-- fence and clock are tested in between. What has no answer is as it was: `own` and `finish` look at it.
+with i as materialized (
+  select distinct on (id) *, 'job:' || id::text as subject
+  from unnest(:id::uuid[], :fence::bigint[], :said::bytea[], :result::bytea[])
+    with ordinality as i(id, fence, said, result, n)
+  order by id, n
+), house as materialized (
+  select (select h.incarnation from steadhold.house h where h.single) as incarnation,
+    (select h.began_at from steadhold.house h where h.single) as began_at
+), locked as materialized (
+  select g.subject, g.fence, g.until, g.length_seconds from steadhold.grants g
+  where g.workspace = :workspace::text and g.subject = any(array(select i.subject from i))
+  order by g.subject for update
+), owned as materialized (
+  select i.* from i join locked l on l.subject = i.subject and l.fence = i.fence
+  where steadhold.grant_end(l.until, l.fence, l.length_seconds,
+    (select house.incarnation from house), (select house.began_at from house)) > steadhold.clock()
+  order by i.id
+), done as (
+  update steadhold.jobs j set
+    state = 3, revision = greatest(j.revision, (select house.incarnation << 32 from house)) + 1,
+    ended_at = steadhold.clock(), forget_at = steadhold.clock() + make_interval(secs => j.kept_seconds),
+    settled_fence = i.fence, settled_state = 3, settled_digest = i.said, result = i.result
+  from owned i
+  where j.workspace = :workspace::text and j.id = any(array(select owned.id from owned)) and j.id = i.id
+    and j.state + 0 = 1 and j.fence = i.fence and j.evidence_not_before is null and not j.slotted and not j.awaited
+  returning i.n, i.subject, j.revision, j.attempt, j.fence
+), recorded as (
+  insert into steadhold.events (
+    workspace, aggregate_id, aggregate_revision, schema_version, occurred_at, type, data, matched_at)
+  select :workspace::text, d.subject, d.revision, 1, steadhold.clock(), 'job.completed',
+    convert_to('{"cause":"complete","attempt":' || d.attempt || ',"fence":' || d.fence || '}', 'UTF8'),
+    case when not (select steadhold.events_wanted(:workspace::text)) then steadhold.clock() end
+  from done d
+), dropped as (
+  delete from steadhold.grants g
+  where g.workspace = :workspace::text and g.subject = any(array(select done.subject from done))
+)
+select d.n, d.revision from done d
 
 -- name: finish
 -- rank: jobs by id
@@ -195,51 +285,50 @@ from unnest(:type::text[], :revision::bigint[]) with ordinality as i(type, revis
 join steadhold.job_configurations c
   on c.workspace = :workspace::text and c.type = i.type and c.revision = i.revision
 
--- name: pick
+-- name: take
 -- rank: jobs
--- Ready jobs by priority, run_at and id, past those whose limits are reached. The priorities are walked one by
--- one, so that `floor` cuts off the dead entries below it in each. A claim that finds a job locked leaves it.
-with now as materialized (
-  select steadhold.clock() as now
-), held as materialized (
-  select s.key, count(*) as slots from steadhold.job_slots s where s.workspace = :workspace::text group by s.key
-), t as materialized (
-  select t.type, l.type_max, coalesce(l.key_max, :key_max::int) as key_max
-  from unnest(:types::text[]) as t(type)
-  left join steadhold.job_types l on l.workspace = :workspace::text and l.type = t.type
-  left join held h on h.key = 'type:' || t.type
-  where l.type_max is null or coalesce(h.slots, 0) < l.type_max
-), room as materialized (
-  select greatest(0, least(:limit::bigint, (
-    select e.jobs_running_max - (
-      select count(*) from (
-        select from steadhold.jobs j where j.workspace = :workspace::text and j.state = 1 limit e.jobs_running_max
-      ) running)
-    from steadhold.entitlements e where e.workspace = :workspace::text))) as places
+-- Picks ready jobs, and starts at once those that count towards no limit and were never claimed, as most are: they are
+-- granted, moved and recorded as `first`, `start` and `record` do. Of the others, which have no `until`, it says what
+-- those need.
+with {ready}, plain as materialized (
+  select r.id, r.revision, 'job:' || r.id::text as subject, greatest(r.length_seconds, 0.001) as length_seconds,
+    steadhold.clock() + make_interval(secs => greatest(r.length_seconds, 0.001)) as ends,
+    ((select h.incarnation from steadhold.house h where h.single) << 32) + 1 as fence
+  from ready r where r.plain order by r.id
+), granted as (
+  insert into steadhold.grants (workspace, subject, fence, holder, length_seconds, until, check_at)
+  select :workspace::text, i.subject, i.fence, :worker::text, i.length_seconds, i.ends, i.ends from plain i
+), started as (
+  update steadhold.jobs j set
+    state = 1, fence = i.fence, attempt = j.attempt + 1, worker = :worker::text, claimed_at = steadhold.clock(),
+    revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+    leased_seconds = i.length_seconds, slotted = false,
+    timeout_at = i.ends + make_interval(secs => j.timeout_seconds - i.length_seconds)
+  from plain i
+  where j.workspace = :workspace::text and j.id = any(array(select plain.id from plain)) and j.id = i.id
+    and j.revision = i.revision
+  returning j.id::text as id, i.subject, j.fence, i.length_seconds, i.ends, j.revision, j.root::text as root, j.type,
+    j.configuration_revision, j.attempt, j.priority, j.stages, j.input, j.input_ref, j.input_digest, j.inputs,
+    j.run_at, j.deadline_at, j.timeout_at, j.evidence_not_before, j.correlation_id, j.trace
+), recorded as (
+  insert into steadhold.events (
+    workspace, aggregate_id, aggregate_revision, schema_version, occurred_at, type, data, matched_at)
+  select :workspace::text, s.subject, s.revision, 1, steadhold.clock(), 'job.running',
+    convert_to('{"cause":"claim","attempt":' || s.attempt || ',"fence":' || s.fence || ',"worker":"' || :worker::text
+      || '"}', 'UTF8'),
+    case when not (select steadhold.events_wanted(:workspace::text)) then steadhold.clock() end
+  from started s
 )
-select ready.id::text, ready.revision, ready.type, ready.concurrency_key, ready.type_max, ready.key_max,
-  least(ready.lease_seconds, :lease_seconds::float8, ready.timeout_seconds,
-    extract(epoch from ready.deadline_at - (select now.now from now))::float8), ready.fence
-from t cross join lateral (
-  select r.*, t.type_max, t.key_max from generate_series(0, 9) as p(priority) cross join lateral (
-    select j.id, j.revision, j.type, j.priority, j.run_at, j.concurrency_key, j.lease_seconds, j.timeout_seconds,
-      j.deadline_at, j.fence
-    from steadhold.jobs j
-    where j.workspace = :workspace::text and j.type = t.type and j.priority = p.priority and j.state = 0
-      and j.run_at >= :floor::timestamptz and j.run_at <= (select now.now from now)
-      and (j.deadline_at is null or j.deadline_at > (select now.now from now))
-      and (j.versions is null or j.versions && :versions::text[])
-      and (j.concurrency_key is null or not exists (
-        select from held h where h.key = 'key:' || j.concurrency_key
-          and h.slots >= case when j.concurrency_key like 'schedule:%' then 1 else t.key_max end))
-    order by j.run_at, j.id
-    limit (select room.places from room)
-    for no key update of j skip locked
-  ) r
-  limit (select room.places from room)
-) ready
-order by ready.priority, ready.run_at, ready.id
-limit (select room.places from room)
+select s.id, s.fence, s.length_seconds, s.ends, s.revision, s.root, s.type, s.configuration_revision, s.attempt,
+  s.priority, s.stages, s.input, s.input_ref, s.input_digest, s.inputs, s.run_at, s.deadline_at, s.timeout_at,
+  s.evidence_not_before, s.correlation_id, s.trace, null::text, null::int, null::int
+from started s
+union all
+select r.id::text, r.fence, r.length_seconds, null, r.revision, null, r.type, null, null,
+  r.priority, null, null, null, null, null, r.run_at, null, null,
+  null, null, null, r.concurrency_key, r.type_max, r.key_max
+from ready r where not r.plain
+order by 10, 16, 1
 
 -- name: turn
 -- rank: jobs by key

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from steadhold.jobs.model import Release, Said
@@ -142,7 +143,7 @@ class Lane:
         self._tell("job.started", job_id=held.job.id, fence=held.job.fence, type=held.job.type)
         task = asyncio.get_running_loop().create_task(self._runner.run(held))
         held.cancel = task.cancel
-        task.add_done_callback(lambda task: self._ran(held, task))
+        task.add_done_callback(partial(self._ran, held))
 
     def _ran(self, held: Held, task: asyncio.Task[Said | None]) -> None:
         self._running.discard(held)
@@ -162,7 +163,7 @@ class Lane:
         self._pump()
 
     def _answered(self, held: Held, outcome: SettleOutcome | None) -> None:
-        if (said := instead(outcome)) is not None:
+        if not isinstance(outcome, Settled) and (said := instead(outcome)) is not None:
             self._settler.say(held, said, self._answered)
             return
         self._told(held, outcome)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import asyncpg
 
 from steadhold import access, jobs
 from steadhold.db.errors import DatabaseError
 from steadhold.db.pool import ABSENT, Pool, PoolClosedError
-from steadhold.jobs import hints
+from steadhold.jobs import hints, settling
 from steadhold.jobs.model import Settlement
-from steadhold.jobs.outcomes import Beat, Beaten, Checkpoint, Claimed
+from steadhold.jobs.outcomes import Beat, Beaten, Checkpoint, Claimed, Settled
 from steadhold.jobs.plans import CheckpointOutcome
 from steadhold.jobs.settling import SettleOutcome
 from steadhold.kit.outcome import Missing, StaleFence
@@ -91,14 +91,25 @@ class OnPostgres:
         return await self._share(jobs.checkpoint_of.call(self._workspace, id, name))
 
     async def settle_many(self, settlements: Sequence[Settlement], *, patient: bool = False) -> Sequence[SettleOutcome]:
-        """Settle, in one transaction."""
+        """Settle: first, in one statement, what is only complete; then the others, in a transaction of their own."""
         player = self._patient if patient else self._hurried
         try:
-            return await player.play(jobs.settle_all.call(self._workspace, settlements))
+            return await self._settled(player, settlements)
         except Busy as error:
             raise Jammed(_why(error)) from error
         except SHUT as error:
             raise DoorShut(_why(error)) from error
+
+    async def _settled(self, player: Single, settlements: Sequence[Settlement]) -> Sequence[SettleOutcome]:
+        plain = [settlement for settlement in settlements if settling.plain(settlement)]
+        done = await player.play(settling.complete_all.call(self._workspace, plain)) if plain else []
+        if len(done) == len(settlements) and None not in done:
+            return cast("list[Settled]", done)
+        ended = {answer.id: answer for answer in done if answer is not None}
+        others = [settlement for settlement in settlements if settlement.id not in ended]
+        said = await player.play(jobs.settle_all.call(self._workspace, others))
+        known: dict[str, SettleOutcome] = dict(zip((settlement.id for settlement in others), said, strict=True))
+        return [ended.get(settlement.id) or known[settlement.id] for settlement in settlements]
 
     async def listen(self, woken: Callable[[str], None]) -> None:
         """Listen on the channel of hints. A hint that is missed is made good by the next poll."""

@@ -58,7 +58,8 @@ class Runner:
         result: object
         began = CLOCK()
         try:
-            failpoints.hit("claimed_before_handler")
+            if failpoints.armed:
+                failpoints.hit("claimed_before_handler")
             result = await self._calls[held.job.type](Attempt(held, self._outside))
         except Suspended as error:
             result = error
@@ -75,7 +76,8 @@ class Runner:
             return None
         if isinstance(result, BaseException):
             _log(held, result)
-        failpoints.hit("handler_done_before_report")
+        if failpoints.armed:
+            failpoints.hit("handler_done_before_report")
         return judge(held.job, result)
 
     def close(self) -> None:

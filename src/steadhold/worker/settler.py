@@ -7,8 +7,9 @@ import contextvars
 import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from steadhold.jobs.model import Said, Settlement
 from steadhold.jobs.settling import SettleOutcome
@@ -25,8 +26,7 @@ Answered: TypeAlias = Callable[[Held, "SettleOutcome | None"], None]
 """Called with what a settlement came to; None: nobody could say until the lease was lost."""
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(msgspec.Struct):
     """One settlement, made once: said again, it has the same content."""
 
     held: Held

@@ -85,7 +85,7 @@ class Shift:
         lanes = [(shared, plan.concurrency)] if shared else []
         lanes += [([handler.type], handler.concurrency) for handler in handlers if handler.concurrency is not None]
         for types, places in lanes:
-            ahead = min(plan.prefetch, places * 4)
+            ahead = min(plan.prefetch, places * 10)
             lane = Lane(types, places, ahead, runner, settler, self._renewal.leases, self._tell)
             self._lanes.append(lane)
             self._claimers.append(Claimer(lane, door, plan.terms, self._tell, self._failed, self._outage))
@@ -165,7 +165,8 @@ class Shift:
         return self._loop.create_task(work)
 
     def _tell(self, name: str, /, **facts: Any) -> None:
-        tell(self._plan.on, name, **facts)
+        if self._plan.on is not None:
+            tell(self._plan.on, name, **facts)
 
     def _failed(self, verb: str, error: Exception) -> None:
         self._outage.failed(verb, error)

@@ -93,6 +93,8 @@ def judge(job: Claimed, result: object) -> Said | None:
 
     Source of the classes: the jobs guide. What may come from outside (TypeError, ValueError, …) is transient.
     """
+    if result is None:
+        return NOTHING
     try:
         return _judged(job, result)
     except (TypeError, ValueError) as error:

@@ -25,7 +25,7 @@ from steadhold.worker.shift import Plan, Shift
 H = TypeVar("H", bound=Callable[..., Any])
 
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-PREFETCH: Final = 400
+PREFETCH: Final = 1000
 CONNECTIONS: Final = 8
 
 
