@@ -106,6 +106,7 @@ class Person:
         self.page.goto(f"{self.site.url}{to}")
         self.page.get_by_label("Key", exact=True).fill(key or self.site.key())
         self.page.get_by_role("button", name="Log in").click()
+        self.page.locator("#main").wait_for()
         return self
 
     def go(self, path):
