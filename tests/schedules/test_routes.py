@@ -239,4 +239,5 @@ async def test_what_a_schedule_starts_refers_to_nothing_that_the_key_may_not_rea
         got = await house("PUT", "/v1/schedules/s", body, if_none_match="*")
         assert (got.status, got.code, got.json["scope"]) == (403, "missing_scope", "context:read")
     await house.enter((*SCOPES, "context:read:a"))
-    assert (await house("PUT", "/v1/schedules/s", body, if_none_match="*")).status == 201
+    got = await house("PUT", "/v1/schedules/s", body, if_none_match="*")
+    assert (got.status, got.code, got.json["reference"]) == (422, "unknown_reference", named)

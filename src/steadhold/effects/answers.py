@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import UNSET
 
+from steadhold import context
+from steadhold.context import answers as files
 from steadhold.effects import outcomes
 from steadhold.effects.model import Effect, Entered, Kept
 from steadhold.effects.wire import EffectItem, EntryItem, HistoryItem
@@ -19,6 +21,7 @@ _SAID: dict[type[Any], Callable[[Any], Problem]] = {
     StaleFence: problem.refused,
     RevisionConflict: problem.refused,
     Missing: problem.refused,
+    context.Unresolved: files.refused,
     outcomes.EffectConflict: lambda r: Problem("effect_conflict", f"Effect {r.id} was planned with other content."),
     outcomes.AlreadyInitiated: lambda r: Problem(
         "already_initiated",

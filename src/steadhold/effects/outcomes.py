@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from steadhold import context
 from steadhold.effects.model import Effect, Entered
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
@@ -73,7 +74,7 @@ class EntryConflict(Refusal):
 
 
 Common: TypeAlias = RevisionConflict | Missing
-PlanOutcome: TypeAlias = Moved | EffectConflict | StaleFence
+PlanOutcome: TypeAlias = Moved | EffectConflict | context.Unresolved | StaleFence
 InitiateOutcome: TypeAlias = Moved | AlreadyInitiated | MoveNotPermitted | StaleFence | Common
 FactOutcome: TypeAlias = Moved | EvidenceConflict | MoveNotPermitted | Common
 AbandonOutcome: TypeAlias = Moved | MoveNotPermitted | Common

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from steadhold import access, fences
+from steadhold import access, context, fences
 from steadhold.access import Actor
 from steadhold.effects import moving, telling, verdicts
 from steadhold.effects.model import (
@@ -49,7 +49,8 @@ def plan(
 ) -> Plan[PlanOutcome]:
     """Write down an action before it is begun. The same again answers the effect that there is.
 
-    An effect of a job needs the fence of its job until it is initiated; a retry of the job may say the same.
+    An effect of a job needs the fence of its job until it is initiated; a retry of the job may say the same. What
+    its `data_ref` names in context has to be there (else `Unresolved`), and stays as long as the effect: for ever.
 
     Raises:
         ValueError: what is planned is malformed (see `model.intent_fault`), or a fence is of no job.
@@ -58,6 +59,7 @@ def plan(
         raise ValueError(fault)
     if job_fence is not None and intent.job_id is None:
         raise ValueError("a job_fence is that of a job, and the intent names none")
+    finds = yield from context.find(workspace, [intent.data_ref or ""])
     there = yield from maybe(SQL.look, Effect, workspace=workspace, id=intent.id)
     refs = _with_job(fences_held, intent.job_id, job_fence)
     if there is None or there.execution == "planned":
@@ -66,8 +68,11 @@ def plan(
             return stale
     root = (yield from _lines(workspace, [intent.job_id])).get(intent.job_id or "")
     if there is None:
+        if lost := context.unknown(finds, finds):
+            return lost
         made = yield from maybe(SQL.plan, Effect, **moving.planned(workspace, intent, root, by))
         if made is not None:
+            yield from context.pin_found(workspace, finds, [(telling.subject(made.id), text) for text in finds])
             yield from moving.write_down(workspace, [(moving.first(made), by)])
             return Moved(made)
         there = yield from maybe(SQL.look, Effect, workspace=workspace, id=intent.id)

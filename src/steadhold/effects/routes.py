@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from steadhold.access.authenticate import actor
+from steadhold.context.doors import readable
 from steadhold.effects import answers, journals, plans, wire
 from steadhold.effects.model import RECONCILIATIONS, Effect, Entered, Entry, Intent, Kept, money_fault
 from steadhold.effects.outcomes import EnterOutcome, InitiateOutcome, Moved, PlanOutcome, Recorded
@@ -28,6 +29,7 @@ def plan(ask: Request) -> Ask[PlanOutcome]:
         problem.stop("bad_member", fault, pointer="/amount" if body.amount is None else "/currency")
     if body.job_fence is not None and body.job_id is None:
         problem.stop("bad_member", "A fence is that of a job: send job_id, too.", pointer="/job_fence")
+    readable(ask, [] if body.data_ref is None else [body.data_ref])
     intent = Intent(
         id=body.effect_id,
         kind=body.kind,
@@ -231,7 +233,8 @@ def _post(
 ONE: Final = "/v1/effects/{id}"
 FACT: Final = ("transition_not_permitted", "evidence_conflict")
 ROUTES: Final = (
-    _post("/v1/effects", plan, "Plan an action outside", wire.PlanBody, ("effect_conflict", "stale_fence"),
+    _post("/v1/effects", plan, "Plan an action outside", wire.PlanBody,
+          ("effect_conflict", "unknown_reference", "stale_fence"),
           headers=("fence",), status=201),
     Route("GET", "/v1/effects", listing, READ, "List effects", gives=wire.EffectItem,
           query=("reconciliation", "limit", "cursor")),

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from steadhold.context import Unresolved
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Refusal
 from steadhold.schedules.instants import Instant, Skipped
@@ -124,7 +125,7 @@ class RunsPruned(Refusal):
     after: datetime
 
 
-PutOutcome: TypeAlias = Written | NeverDue | TargetMissing | RevisionConflict | Missing | StaleFence
+PutOutcome: TypeAlias = Written | NeverDue | TargetMissing | Unresolved | RevisionConflict | Missing | StaleFence
 DeleteOutcome: TypeAlias = Deleted | RevisionConflict | Missing | StaleFence
 PauseOutcome: TypeAlias = Written | RevisionConflict | Missing | StaleFence
 TriggerOutcome: TypeAlias = Triggered | RevisionConflict | Missing | StaleFence

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from steadhold import fences
+from steadhold import context, fences
+from steadhold.jobs import relying
 from steadhold.jobs.model import Count
 from steadhold.kit import rules
 from steadhold.kit.fields import FenceRef
@@ -37,7 +38,7 @@ from steadhold.schedules.outcomes import (
     Written,
 )
 from steadhold.schedules.recording import SQL
-from steadhold.schedules.rows import Held, Moment, Work
+from steadhold.schedules.rows import Held, Moment, Work, subject
 from steadhold.schedules.spec import Spec
 
 
@@ -49,9 +50,10 @@ def put(
 
     What was due under the spec before is settled first. The same spec again changes nothing. A new schedule, and one
     that is made again, begins now: no earlier instant runs. Outcomes: `Written`, `NeverDue` where the spec has no
-    instant to come, `TargetMissing` where there is no inbox to send to, `RevisionConflict`, `Missing(last_revision)`,
-    `StaleFence`.
+    instant to come, `TargetMissing` where there is no inbox to send to, `Unresolved` where what the job is given is not
+    in context, `RevisionConflict`, `Missing(last_revision)`, `StaleFence`.
     """
+    finds = yield from context.find(workspace, [] if spec.job is None else relying.given(spec.job))
     stale = yield from fences.require(workspace, fences_held)
     if stale is not None:
         return stale
@@ -68,13 +70,24 @@ def put(
             return NeverDue()
         if spec.event and not (yield from recording.inboxes_there(workspace, [spec.event])):
             return TargetMissing(spec.event.inbox)
+        if lost := context.unknown(finds, finds):
+            return lost
         next_at = None if spec.paused else following.at
         if held is not None:
-            return (yield from _told(workspace, held, at, spec, next_at))
+            written = yield from _told(workspace, held, at, spec, next_at)
+            yield from _rely(workspace, held.subject, finds)
+            return written
         if made := (yield from rows(SQL.make, **_made(workspace, id, spec, at, next_at))):
             revision = made[0][0]
             yield from telling.changed(workspace, id, at.base + 1, "created", revision)
+            yield from _rely(workspace, subject(id), finds)
             return Written(_schedule(id, revision, spec, at.now, next_at), created=True)
+
+
+def _rely(workspace: str, owner: str, finds: context.Finds) -> Plan[None]:
+    """Keep what a schedule gives its jobs, and nothing that it gave them before."""
+    yield from context.unpin_owners(workspace, [owner])
+    yield from context.pin_found(workspace, finds, [(owner, text) for text in finds])
 
 
 def _unexpected(held: Held | None, expected: int | None) -> RevisionConflict | Missing | None:
@@ -121,6 +134,7 @@ def delete(workspace: str, id: Id, expected: Count, fences_held: Sequence[FenceR
         return held
     at = yield from recording.moment()
     yield from recording.settle(workspace, held, at)
+    yield from context.unpin_owners(workspace, [held.subject])
     return Deleted((yield from _changed(workspace, id, at, held.spec, None, "deleted")).revision)
 
 

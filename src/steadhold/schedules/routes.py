@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from steadhold.context import Unresolved
+from steadhold.context import answers as files
 from steadhold.context.doors import readable
 from steadhold.jobs import relying
 from steadhold.kit import limits
@@ -198,6 +200,8 @@ def refused(outcome: Refusal) -> Problem:
         case out.RunsPruned(after):
             why = "What became of instants so early is not kept any more, so none of them is run."
             return Problem("runs_pruned", why, {"after": reply.instant(after)})
+        case Unresolved():
+            return files.refused(outcome)
         case Missing() | RevisionConflict() | StaleFence():
             return problem.refused(outcome)
         case _:
@@ -205,7 +209,7 @@ def refused(outcome: Refusal) -> Problem:
 
 
 CONDITIONS = ("condition_required", "condition_inexact", "condition_false", "stale_fence")
-SPEC = ("bad_cron", "bad_time_zone", "bad_schedule", "target_unknown", "never_due", "two_sources")
+SPEC = ("bad_cron", "bad_time_zone", "bad_schedule", "target_unknown", "never_due", "two_sources", "unknown_reference")
 RUN = ("condition_inexact", "condition_false", "stale_fence")
 
 ROUTES = (

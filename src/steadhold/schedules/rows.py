@@ -49,7 +49,12 @@ class Held(msgspec.Struct, frozen=True):
     @property
     def subject(self) -> str:
         """The name under which events know it, and under which its jobs wait for each other."""
-        return f"schedule:{self.id}"
+        return subject(self.id)
+
+
+def subject(id: str) -> str:
+    """The name under which events, and pins, know a schedule."""
+    return f"schedule:{id}"
 
 
 class Moment(msgspec.Struct, frozen=True):
