@@ -15,6 +15,7 @@ from typing import Any
 from bench import (
     commits,
     context,
+    dashboard,
     effects,
     inboxes,
     jobs,
@@ -44,6 +45,7 @@ PARTS: dict[str, Callable[[Run, Embedded, Path], Any]] = {
     "commits": commits.take,
     "effects": effects.take,
     "context": context.take,
+    "dashboard": dashboard.take,
     "rest": lambda run, postgres, _at: rest.take(run, postgres),
     "snapshot": snapshot.take,
 }
