@@ -169,6 +169,14 @@ def _snapshot(raw: Raw) -> list[Floor]:
     ]
 
 
+def _dashboard(raw: Raw) -> list[Floor]:
+    return [
+        Floor(f"overview over 1,000,000 jobs and events, {told}, ms", 150, median_of(raw, "dashboard", name, "page_p50_ms"),
+              at_least=False)
+        for name, told in (("made", "as made"), ("vacuumed", "vacuumed"))
+    ]  # fmt: skip
+
+
 def _rest(raw: Raw) -> list[Floor]:
     return [
         Floor("server at rest, MB", 120, median_of(raw, "rest", "rest", "rss_mb"), at_least=False),
@@ -187,5 +195,6 @@ OF_PART: Final[Mapping[str, Callable[[Raw], list[Floor]]]] = {
     "effects": _effects,
     "context": _context,
     "snapshot": _snapshot,
+    "dashboard": _dashboard,
     "rest": _rest,
 }
