@@ -171,9 +171,11 @@ def _snapshot(raw: Raw) -> list[Floor]:
 
 def _dashboard(raw: Raw) -> list[Floor]:
     return [
-        Floor(f"overview over 1,000,000 jobs and events, {told}, ms", 150, median_of(raw, "dashboard", name, "page_p50_ms"),
-              at_least=False)
-        for name, told in (("made", "as made"), ("vacuumed", "vacuumed"))
+        Floor(
+            f"overview over 1,000,000 jobs and events, {how}, ms", 150, median_of(raw, "dashboard", name, "page_p50_ms"),
+            at_least=False,
+        )
+        for name, how in (("made", "as made"), ("vacuumed", "vacuumed"))
     ]  # fmt: skip
 
 
