@@ -1,4 +1,4 @@
-"""What it costs at rest: the server's memory, its questions to PostgreSQL, and the command line's start."""
+"""What it costs at rest: the server's memory, its questions to PostgreSQL, its metrics, the command line's start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import asyncpg
 
-from bench import driver, stand
+from bench import driver, metrics, stand
 from bench.run import Run
 from steadhold.db.embedded import Embedded
 
@@ -30,6 +30,7 @@ async def take(run: Run, postgres: Embedded) -> None:
         with stand.server(dsn) as served:
             found = await _idle(run, served, postgres, dsn)
         run.keep(name, round_, {**found, "help_seconds": help_seconds()})
+    await metrics.take(run, postgres)
 
 
 async def _idle(run: Run, served: stand.Served, postgres: Embedded, dsn: str) -> dict[str, Any]:
