@@ -172,7 +172,7 @@ def _snapshot(raw: Raw) -> list[Floor]:
 def _dashboard(raw: Raw) -> list[Floor]:
     return [
         Floor(
-            f"overview over a million jobs and events, {how}, ms", 150, median_of(raw, "dashboard", name, "page_p50_ms"),
+            f"overview of a million jobs and events {how}, ms", 150, median_of(raw, "dashboard", name, "page_p50_ms"),
             at_least=False,
         )
         for name, how in (("made", "as made"), ("vacuumed", "vacuumed"))
