@@ -95,6 +95,8 @@ async def test_every_page_is_served_as_html_and_as_markdown(ask):
         page = await ask("GET", f"/docs/{name}")
         assert page.headers["content-type"] == "text/html; charset=utf-8"
         assert "default-src 'none'" in page.headers["content-security-policy"]
+        for address in (f"/docs/{name}.md", "/v1/capabilities", "/ui"):
+            assert f'<a href="{address}">' in page.body.decode()
     index, llms = await ask("GET", "/docs"), await ask("GET", "/llms.txt")
     for name in guides.pages():
         assert f'href="/docs/{name}"' in index.body.decode()
@@ -169,6 +171,10 @@ async def test_mounted_inside_another_application(app):
     assert (await ask("GET", "/inside/livez")).json == {"alive": True}
     assert (await ask("GET", "/inside/v1/state/a")).code == "no_valid_key"
     assert b'href="/inside/docs/errors"' in (await ask("GET", "/inside/docs")).body
+    page = (await ask("GET", "/inside/docs/events")).body
+    assert b'href="/inside/docs/events.md"' in page
+    assert b'src="/inside/docs/figures/outbox.svg"' in page
+    assert b'href="/ui"' not in page
 
 
 async def test_the_description_is_the_one_that_was_reviewed(ask):

@@ -40,12 +40,17 @@ PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><link rel="stylesheet" href="{root}/docs/style.css"></head>
 <body><nav><a href="{root}/docs">steadhold</a></nav><main>
-{body}</main></body></html>
+{body}</main>
+<footer><a href="{root}{source}">This page as Markdown</a> ·
+<a href="{root}/v1/capabilities">What this server has</a>{people}</footer>
+</body></html>
 """
+PEOPLE: Final = ' · <a href="{ui}">Dashboard</a>'
 STYLE: Final = """:root{color-scheme:light dark}
 body{font:1rem/1.6 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
 h1{font-size:1.8rem;line-height:1.25}h2{margin-top:2.2rem}p,ul,ol,h1,h2,h3{max-width:46rem}
-nav{padding:.5rem 0 1.5rem}table{border-collapse:collapse;display:block;overflow-x:auto}
+nav{padding:.5rem 0 1.5rem}footer{padding:3rem 0 1rem;font-size:.9rem}
+table{border-collapse:collapse;display:block;overflow-x:auto}
 th,td{border:1px solid color-mix(in srgb,currentColor 25%,transparent);padding:.3rem .6rem;text-align:left;
 vertical-align:top}td code{overflow-wrap:anywhere}
 pre{overflow-x:auto;padding:.8rem;background:color-mix(in srgb,currentColor 8%,transparent)}
@@ -119,13 +124,16 @@ def errors(page: str) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def render(markdown: str, name: str, root: str = "") -> str:
-    """A page as HTML; its headings can be linked to by their words."""
+def render(markdown: str, name: str, root: str = "", ui: str = "") -> str:
+    """A page as HTML; its headings can be linked to by their words. `ui`: where people come in, if they do."""
     body: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
     body = _HEADING.sub(_anchored, body)
     if root:
         body = _INSIDE.sub(rf'\1="{html.escape(root)}/', body)
-    return PAGE.format(title=html.escape(title(markdown, name)), body=body, root=html.escape(root))
+    source = f"/docs/{name}.md" if name in pages() else "/llms.txt"
+    people = PEOPLE.format(ui=html.escape(ui)) if ui else ""
+    told = html.escape(title(markdown, name))
+    return PAGE.format(title=told, body=body, root=html.escape(root), source=source, people=people)
 
 
 def _anchored(found: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from steadhold.db.house import Watch
-from steadhold.server import guides
+from steadhold.server import guides, people
 from steadhold.server.capabilities import capabilities
 from steadhold.server.health import Health
 from steadhold.server.settings import Settings
@@ -69,11 +69,16 @@ class Pages:
             case "/llms.txt":
                 return Reply(200, guides.llms().encode(), TEXT)
             case "/" | "/docs" | "/docs/":
-                return _page(guides.index(), "steadhold", root)
+                return _page(guides.index(), "steadhold", root, self._ui(root))
             case "/docs/style.css":
                 return Reply(200, guides.STYLE.encode(), CSS)
             case _:
-                return _document(path, headers, root)
+                return _document(path, headers, root, self._ui(root))
+
+    def _ui(self, root: str) -> str:
+        """Where the dashboard is under the name by which this page was asked for, if it is."""
+        here = self.settings.dashboard and not self.settings.dashboard_host and not root
+        return people.PATH if here else ""
 
     async def _ready(self) -> Answer:
         checks = {"server": "stopping"} if self.hub.stopping else await self.health.checks()
@@ -90,7 +95,7 @@ _ADDRESSES: Final = frozenset({
 })  # fmt: skip
 
 
-def _document(path: str, headers: Mapping[bytes, bytes], root: str) -> Answer:
+def _document(path: str, headers: Mapping[bytes, bytes], root: str, ui: str = "") -> Answer:
     name = path.removeprefix("/docs/")
     if drawn := guides.figures().get(name):
         return Reply(200, drawn, SVG, _DRAWN)
@@ -99,8 +104,8 @@ def _document(path: str, headers: Mapping[bytes, bytes], root: str) -> Answer:
         return MISSING
     if name.endswith(".md") or b"text/markdown" in headers.get(b"accept", b""):
         return Reply(200, text.encode(), MARKDOWN)
-    return _page(text, name, root)
+    return _page(text, name, root, ui)
 
 
-def _page(markdown: str, name: str, root: str) -> Reply:
-    return Reply(200, guides.render(markdown, name, root).encode(), HTML, _POLICY)
+def _page(markdown: str, name: str, root: str, ui: str) -> Reply:
+    return Reply(200, guides.render(markdown, name, root, ui).encode(), HTML, _POLICY)
