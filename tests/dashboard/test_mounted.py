@@ -50,6 +50,13 @@ async def test_mounted_it_answers_to_a_host_name_of_its_own(app_with, owner):
         assert (await Seat(app, host=host).get("/login")).status == 404
 
 
+async def test_the_path_of_a_mount_may_be_any(app_with, owner):
+    seat = Seat(await app_with(dashboard_host="desk"), root="/h\u00f6he", host="desk")
+    page = await seat.send("/login", {"key": owner, "next": "/h%C3%B6he/ui/keys"}, origin="http://desk")
+    assert page.location == "/h%C3%B6he/ui/keys"
+    assert 'href="/h%C3%B6he/ui/keys:new"' in (await seat.get("/keys")).text
+
+
 async def test_it_can_be_switched_off(app_with):
     app = await app_with(dashboard=False)
     assert (await Seat(app).get("/login")).status == 404

@@ -103,10 +103,10 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request to `/ui` or below."""
-        root: str = scope.get("root_path", "")
-        raw = bytes(scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
-        below = raw.removeprefix(root).removeprefix(PATH) or "/"
-        turn = Turn(scope["method"], root + PATH, below, heading(scope["headers"]), {}, receive, send)
+        mount: str = scope.get("root_path", "")
+        raw = bytes(scope.get("raw_path") or scope["path"].encode())
+        below = raw.removeprefix(mount.encode()).removeprefix(PATH.encode()).decode("latin-1") or "/"
+        turn = Turn(scope["method"], quote(mount) + PATH, below, heading(scope["headers"]), {}, receive, send)
         session: Session | None = None
         try:
             heads.refuse_repeated(turn.head)
