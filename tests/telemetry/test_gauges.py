@@ -48,7 +48,7 @@ async def test_an_empty_house_tells_noughts(here):
     assert found.keys() == FAMILIES.keys()
     quiet = {name: values for name, values in found.items() if not name.startswith("oldest_")}
     assert {value for values in quiet.values() for value in values.values()} == {0.0}
-    assert found["queue_age_seconds"] == {"all": 0.0}
+    assert found["queue_age_seconds"] == found["running_age_seconds"] == {"all": 0.0}
     assert set(found["jobs_failed_lately"]) == {
         "transient", "timeout", "rate_limited", "interrupted", "permanent", "bug",
     }  # fmt: skip
@@ -70,6 +70,7 @@ async def test_jobs_are_counted_by_where_they_stand(here):
     assert found["jobs_scheduled"] == {"later": 1}
     assert found["jobs_running"] == {"print": 1}
     assert 100 <= found["queue_age_seconds"]["paint"] < 1_000
+    assert 100 <= found["running_age_seconds"]["print"] < 1_000
     assert "later" not in {type for type, age in found["queue_age_seconds"].items() if age}
     assert (found["jobs_failed_lately"]["permanent"], found["jobs_to_retry"]) == (
         1, {**dict.fromkeys(found["jobs_to_retry"], 0), "transient": 1},

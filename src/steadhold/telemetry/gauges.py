@@ -40,6 +40,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "jobs_running": Family("Jobs that a worker holds.", "type"),
     "jobs_waiting": Family("Jobs that wait for a fact or a time.", "type"),
     "queue_age_seconds": Family("How long the oldest job that can be claimed has been so.", "type"),
+    "running_age_seconds": Family("How long the oldest attempt that runs has been running.", "type"),
     "jobs_failed_lately": Family("Jobs that failed for good in the last 15 minutes.", "class"),
     "jobs_to_retry": Family("Jobs that failed and are to be tried again.", "class"),
     "schedules_late": Family("Schedules with an instant that should have been recorded 5 seconds ago."),

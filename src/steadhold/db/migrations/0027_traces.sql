@@ -68,17 +68,22 @@ create function steadhold.job_gauges(most bigint, types bigint) returns table (n
       (select j.type, j.state from steadhold.jobs j where j.workspace = w.workspace and j.state = 2 limit most / 5)) a
     where types > 0 group by 1, 2
     union all
+    select 'running_age_seconds', r.type, greatest(extract(epoch from (select at from now) - min(r.claimed_at)), 0)
+    from steadhold.workspaces w cross join lateral (
+      select j.type, j.claimed_at from steadhold.jobs j where j.workspace = w.workspace and j.state = 1 limit most / 5) r
+    group by r.type
+    union all
     select 'queue_age_seconds', o.type, greatest(extract(epoch from (select at from now) - min(o.run_at)), 0)
     from steadhold.workspaces w cross join lateral steadhold.oldest_ready(w.workspace, 1000) o group by o.type
   ), named as materialized (
-    select c.type from counted c where c.name <> 'queue_age_seconds'
+    select c.type from counted c where not c.name like '%seconds'
     group by c.type order by sum(c.value) desc, c.type limit types
   ), told as materialized (
     select c.name, c.value,
       case when types = 0 then 'all' when c.type in (select n.type from named n) then c.type else 'other' end as of
     from counted c
   )
-  select t.name, t.of, case t.name when 'queue_age_seconds' then max(t.value) else sum(t.value) end
+  select t.name, t.of, case when t.name like '%seconds' then max(t.value) else sum(t.value) end
   from told t group by t.name, t.of
   union all
   select 'jobs_failed_lately', f.class, count(*)
