@@ -68,12 +68,13 @@ async def test_capabilities_show_only_what_is_here(ask, app, workspace, database
         *("schedules", "state", "webhooks"),
     ]
     assert told["mcp"] == "/mcp"
+    assert told["dashboard"] == "/ui"
     assert told["waits"] == ["timer", "signal", "job", "approval", "effect", "inbox"]
     assert (told["dashboard"], told["secrets"], told["sinks"]) == ("/ui", bool(app.settings.sealing_key), False)
     assert told["schema"] == str(migrate.files()[-1])
     for address in told["documents"].values():
         assert (await ask("GET", address)).status == 200
-    common = {"name", "version", "api_versions", "rooms", "mcp", "limits", "retention", "incarnation"}
+    common = {"name", "version", "api_versions", "rooms", "mcp", "dashboard", "limits", "retention", "incarnation"}
     common |= {"schema", "documents", "dashboard", "secrets", "sinks"}
     facts = {"approval_hashes", "commits", "events", "fences", "schedule_targets", "waits", "zone_tables"}
     assert told.keys() == common | facts
@@ -97,6 +98,8 @@ async def test_every_page_is_served_as_html_and_as_markdown(ask):
         assert "default-src 'none'" in page.headers["content-security-policy"]
         for address in (f"/docs/{name}.md", "/v1/capabilities", "/ui"):
             assert f'<a href="{address}">' in page.body.decode()
+    icon = await ask("GET", "/docs/icon.svg")
+    assert (icon.status, icon.headers["content-type"], icon.body[:4]) == (200, "image/svg+xml", b"<svg")
     index, llms = await ask("GET", "/docs"), await ask("GET", "/llms.txt")
     for name in guides.pages():
         assert f'href="/docs/{name}"' in index.body.decode()

@@ -38,7 +38,8 @@ _INSIDE: Final = re.compile(r'\b(href|src)="/')
 _NO_WORD: Final = re.compile(r"[^a-z0-9_]+")
 PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title><link rel="stylesheet" href="{root}/docs/style.css"></head>
+<title>{title}</title><link rel="stylesheet" href="{root}/docs/style.css">
+<link rel="icon" href="{root}/docs/icon.svg" type="image/svg+xml"></head>
 <body><nav><a href="{root}/docs">steadhold</a></nav><main>
 {body}</main>
 <footer><a href="{root}{source}">This page as Markdown</a> ·
@@ -72,6 +73,11 @@ def pages() -> dict[str, str]:
 def figures() -> dict[str, bytes]:
     """Every drawing that the pages show, as SVG, by its address below `/docs/`."""
     return {f"figures/{file.name}": file.read_bytes() for file in sorted((_folder() / "figures").glob("*.svg"))}
+
+
+def icon() -> bytes:
+    """The sign that stands before a page's title."""
+    return resources.files("steadhold").joinpath("dashboard", "static", "icon.svg").read_bytes()
 
 
 def title(markdown: str, name: str) -> str:

@@ -72,6 +72,8 @@ class Pages:
                 return _page(guides.index(), "steadhold", root, self._ui(root))
             case "/docs/style.css":
                 return Reply(200, guides.STYLE.encode(), CSS)
+            case "/docs/icon.svg":
+                return Reply(200, guides.icon(), SVG, _DRAWN)
             case _:
                 return _document(path, headers, root, self._ui(root))
 
@@ -91,7 +93,7 @@ class Pages:
 
 _ADDRESSES: Final = frozenset({
     "/", "/livez", "/readyz", "/metrics", "/v1/capabilities", "/openapi.json", "/llms.txt", "/docs", "/docs/",
-    "/docs/style.css",
+    "/docs/style.css", "/docs/icon.svg",
 })  # fmt: skip
 
 
