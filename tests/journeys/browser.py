@@ -126,6 +126,7 @@ class Person:
     def reads(self, text):
         """Wait until this text is seen."""
         self.page.locator("main").get_by_text(text).first.wait_for(timeout=15_000)
+        return True
 
     def may_see(self, status):
         """The next pages may answer with this status, of which a browser tells its console."""
@@ -143,11 +144,13 @@ class Person:
         self.unharmed()
         if name and SHOTS and self.scripts:
             self.shoot(name)
+        return True
 
     def unharmed(self):
         """No script was refused or run that is not ours, and nothing failed."""
         told = [line for line in self.said if not any(part in line for part in self.expected)]
         assert not told, "\n".join(told)
+        return True
 
     def shoot(self, name):
         """Keep how it looks: desktop and phone, light and dark."""

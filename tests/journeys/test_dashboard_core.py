@@ -15,11 +15,11 @@ HOSTILE = (
 def test_a_key_opens_the_door_and_a_wrong_one_does_not(person):
     person.may_see(401)
     person.go("/audit")
-    person.looks_well("login")
+    assert person.looks_well("login")
     person.fill("Key", "sh_no_key")
     person.press("Log in")
     person.reads("This key is not known here")
-    person.looks_well("login-wrong")
+    assert person.looks_well("login-wrong")
     person.fill("Key", person.site.key())
     person.press("Log in")
     person.reads("session.began")
@@ -28,7 +28,7 @@ def test_a_key_opens_the_door_and_a_wrong_one_does_not(person):
     person.page.get_by_label("Key", exact=True).wait_for()
     person.go("/audit")
     assert "/ui/login" in person.page.url
-    person.unharmed()
+    assert person.unharmed()
 
 
 def test_the_overview_shows_what_happens_while_it_is_looked_at(scripted):
@@ -37,7 +37,7 @@ def test_the_overview_shows_what_happens_while_it_is_looked_at(scripted):
     with scripted.site.client() as client:
         client.jobs.submit("report", {})
     scripted.page.locator("main table").get_by_text("report").wait_for()
-    scripted.looks_well("overview")
+    assert scripted.looks_well("overview")
 
 
 def test_the_overview_is_read_without_scripts(person):
@@ -45,7 +45,7 @@ def test_the_overview_is_read_without_scripts(person):
         client.jobs.submit("report", {})
     person.log_in()
     person.page.locator("main table").get_by_text("report").wait_for()
-    person.looks_well()
+    assert person.looks_well()
 
 
 def test_a_live_part_ends_with_its_key(scripted):
@@ -57,7 +57,7 @@ def test_a_live_part_ends_with_its_key(scripted):
         client.keys.revoke(key.split("_")[2])
     scripted.page.get_by_label("Key", exact=True).wait_for()
     assert "/ui/login" in scripted.page.url
-    scripted.unharmed()
+    assert scripted.unharmed()
 
 
 def test_an_operation_is_looked_up_and_abandoned(person):
@@ -66,14 +66,14 @@ def test_an_operation_is_looked_up_and_abandoned(person):
     person.page.get_by_label("Find an operation by its id").fill(key)
     person.page.keyboard.press("Enter")
     person.reads("Nothing has committed under this id")
-    person.looks_well("operation-unknown")
+    assert person.looks_well("operation-unknown")
     person.press("Abandon…")
     person.page.locator("form.card button").locator("visible=true").click()
     person.reads("It was abandoned before it took effect")
-    person.looks_well("operation-abandoned")
+    assert person.looks_well("operation-abandoned")
     person.go("/operations")
     person.page.get_by_role("link", name=key).wait_for()
-    person.looks_well("operations")
+    assert person.looks_well("operations")
 
 
 def test_a_key_is_made_shown_once_and_revoked(person):
@@ -81,16 +81,16 @@ def test_a_key_is_made_shown_once_and_revoked(person):
     person.press("New key")
     person.fill("Subject", "importer")
     person.page.get_by_role("group", name="jobs").get_by_label("read").check()
-    person.looks_well("keys-new")
+    assert person.looks_well("keys-new")
     person.press("Make the key")
     person.reads("This is shown once.")
     assert person.page.get_by_label("Key", exact=True).input_value().startswith("sh_")
-    person.looks_well("keys-made")
+    assert person.looks_well("keys-made")
     person.page.locator("a.id").first.click()
     person.page.get_by_role("heading", name="Key of importer").wait_for()
-    person.looks_well("keys-one")
+    assert person.looks_well("keys-one")
     person.press("Rotate…")
-    person.looks_well("keys-rotate")
+    assert person.looks_well("keys-rotate")
     person.page.get_by_label("The old secret serves for").select_option("an hour")
     person.press("Rotate and show")
     person.reads("This is shown once.")
@@ -99,7 +99,7 @@ def test_a_key_is_made_shown_once_and_revoked(person):
     person.page.locator("form.card button").locator("visible=true").click()
     person.reads("The key was revoked")
     person.go("/keys")
-    person.looks_well("keys")
+    assert person.looks_well("keys")
 
 
 def test_what_was_done_stands_in_the_audit(person):
@@ -111,17 +111,17 @@ def test_what_was_done_stands_in_the_audit(person):
     person.page.get_by_role("link", name="dashboard.operations.abandon").click()
     person.page.get_by_label("Kind", exact=True).wait_for()
     assert "kind=dashboard.operations.abandon" in person.page.url
-    person.looks_well("audit")
+    assert person.looks_well("audit")
     person.fill("Kind", "nothing")
     person.press("Filter")
     person.reads("Nothing matches.")
-    person.looks_well("audit-empty")
+    assert person.looks_well("audit-empty")
 
 
 def test_the_workspace_in_brief(person):
     person.log_in(to="/ui/workspace")
     person.reads("Names in state and context")
-    person.looks_well("workspace")
+    assert person.looks_well("workspace")
 
 
 def test_what_is_out_of_scope_is_told(person):
@@ -129,7 +129,7 @@ def test_what_is_out_of_scope_is_told(person):
     person.may_see(403)
     person.go("/audit")
     person.reads("This key lacks the scope audit:read.")
-    person.looks_well("refused")
+    assert person.looks_well("refused")
 
 
 def test_nothing_that_was_stored_runs(scripted):
@@ -140,10 +140,10 @@ def test_nothing_that_was_stored_runs(scripted):
     scripted.may_see(400)
     for path in ("/operations", "/audit", *(f"/operations/op-{n}" for n in range(len(HOSTILE)))):
         scripted.go(path)
-        scripted.looks_well()
+        assert scripted.looks_well()
     for text in HOSTILE:
         scripted.page.goto(f"{scripted.site.url}/ui/audit?kind={text}")
-        scripted.looks_well()
+        assert scripted.looks_well()
     assert (
         scripted.page.evaluate("document.querySelectorAll('main img, main svg:not(.chart), main script').length") == 0
     )
@@ -177,7 +177,7 @@ def test_a_link_of_another_site_finds_the_session(scripted):
     page.get_by_role("link", name="Look").click()
     page.get_by_role("heading", name="Workspace").wait_for()
     assert page.url.endswith("/ui/workspace")
-    scripted.unharmed()
+    assert scripted.unharmed()
 
 
 def test_everything_is_reached_by_keyboard(scripted):

@@ -68,13 +68,12 @@ async def test_capabilities_show_only_what_is_here(ask, app, workspace, database
         *("schedules", "state", "webhooks"),
     ]
     assert told["mcp"] == "/mcp"
-    assert told["dashboard"] == "/ui"
     assert told["waits"] == ["timer", "signal", "job", "approval", "effect", "inbox"]
     assert (told["dashboard"], told["secrets"], told["sinks"]) == ("/ui", bool(app.settings.sealing_key), False)
     assert told["schema"] == str(migrate.files()[-1])
     for address in told["documents"].values():
         assert (await ask("GET", address)).status == 200
-    common = {"name", "version", "api_versions", "rooms", "mcp", "dashboard", "limits", "retention", "incarnation"}
+    common = {"name", "version", "api_versions", "rooms", "mcp", "limits", "retention", "incarnation"}
     common |= {"schema", "documents", "dashboard", "secrets", "sinks"}
     facts = {"approval_hashes", "commits", "events", "fences", "schedule_targets", "waits", "zone_tables"}
     assert told.keys() == common | facts

@@ -32,7 +32,7 @@ def capabilities(settings: Settings, house: House | None) -> dict[str, Any]:
         "rooms": rooms.with_doors(),
         "schema": _schema(),
         "documents": DOCUMENTS,
-        "dashboard": people.PATH if settings.dashboard else None,
+        "dashboard": people.PATH if settings.dashboard and people.there() else None,
         "mcp": agents.PATH if agents.there() else None,
         "secrets": bool(settings.sealing_key),
         "sinks": bool(settings.sinks),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
+import importlib.util
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,6 +16,12 @@ from steadhold.web.ask import Problem, Route
 
 PATH: Final = "/ui"
 _ABSENT: Final = Problem("not_found", "This server has no dashboard: install steadhold with its extra `server`.")
+
+
+@functools.cache
+def there() -> bool:
+    """Whether what it needs is installed; it is not loaded for that."""
+    return importlib.util.find_spec("jinja2") is not None
 
 
 def here(settings: Settings, path: str, root: str, host: str) -> bool:
