@@ -70,10 +70,6 @@ class Pages:
                 return Reply(200, guides.llms().encode(), TEXT)
             case "/" | "/docs" | "/docs/":
                 return _page(guides.index(), "steadhold", root, self._ui(root))
-            case "/docs/style.css":
-                return Reply(200, guides.STYLE.encode(), CSS)
-            case "/docs/icon.svg":
-                return Reply(200, guides.icon(), SVG, _DRAWN)
             case _:
                 return _document(path, headers, root, self._ui(root))
 
@@ -93,13 +89,14 @@ class Pages:
 
 _ADDRESSES: Final = frozenset({
     "/", "/livez", "/readyz", "/metrics", "/v1/capabilities", "/openapi.json", "/llms.txt", "/docs", "/docs/",
-    "/docs/style.css", "/docs/icon.svg",
 })  # fmt: skip
 
 
 def _document(path: str, headers: Mapping[bytes, bytes], root: str, ui: str = "") -> Answer:
     name = path.removeprefix("/docs/")
-    if drawn := guides.figures().get(name):
+    if name == "style.css":
+        return Reply(200, guides.STYLE.encode(), CSS)
+    if drawn := guides.icon() if name == "icon.svg" else guides.figures().get(name):
         return Reply(200, drawn, SVG, _DRAWN)
     text = guides.pages().get(name.removesuffix(".md"))
     if name == path or text is None:
