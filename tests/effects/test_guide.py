@@ -33,7 +33,7 @@ def test_every_state_is_in_the_picture():
 def test_every_code_of_the_routes_is_told():
     codes = {code for route in ROUTES for code in route.problems} - {"condition_false", "condition_inexact"}
     flat = " ".join(GUIDE.split())
-    assert [code for code in codes if f"`409 {code}`" not in flat] == []
+    assert [code for code in codes if f"`{PROBLEMS[code].status} {code}`" not in flat] == []
     assert codes - PROBLEMS.keys() == set()
 
 

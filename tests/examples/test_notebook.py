@@ -17,7 +17,7 @@ from tests.sdk.site import key, site  # noqa: F401 - fixtures
 
 FOLDER = Path(__file__).parents[2] / "examples" / "notebook"
 sys.path.append(str(FOLDER))
-from notebook import Notebook, main  # noqa: E402 - it lies in the example's folder
+from notebook import answered, call_of, main  # noqa: E402 - it lies in the example's folder
 
 
 @pytest.fixture
@@ -37,36 +37,35 @@ def test_it_runs_as_its_page_says(site, key, client, tmp_path):  # noqa: F811
         command = [word.strip('"') for word in command]
         told = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
         assert told.stdout == f"{answer}\n"
-    assert client.context.read("notebook/monday").body[:3] == b"eyJ"
+    assert client.context.read("notebook/builds").body[:3] == b"eyJ"
 
 
-def test_every_command_answers_a_sentence(client, site, key, tmp_path, monkeypatch):  # noqa: F811
+def test_every_command_answers_what_the_model_is_told(client, site, key, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STEADHOLD_URL", site.url)
     monkeypatch.setenv("STEADHOLD_API_KEY", key.key)
-    assert main("view") == "The notebook is empty."
-    main("create", "a", "one\ntwo")
-    assert main("create", "a", "again").startswith("There is a note of this name")
-    assert main("insert", "a", "1", "between") == "a is changed."
-    assert main("view", "a") == "1\tone\n2\tbetween\n3\ttwo"
-    assert main("replace", "a", "o", "0").endswith("say more of it.")
-    assert main("rename", "a", "b") == "a is called b now."
-    assert main("view", "a") == "There is no such note."
-    assert main("view") == "b"
-    assert main("delete", "b") == "b is gone."
-    assert main("view") == "The notebook is empty."
+    assert main().endswith("\n0B\t/memories")
+    main("create", "/memories/a", "one\ntwo")
+    assert main("create", "/memories/a", "again") == "Error: File /memories/a already exists"
+    assert main("insert", "/memories/a", "1", "between") == "The file /memories/a has been edited."
+    assert main("view", "/memories/a", "1", "2").endswith(":\n     1\tone\n     2\tbetween")
+    assert main("str_replace", "/memories/a", "o", "0").startswith("No replacement was performed. Multiple")
+    assert main("rename", "/memories/a", "/memories/b").startswith("Successfully renamed")
+    assert main("view", "/memories/a").startswith("The path /memories/a does not exist.")
+    assert main("delete", "/memories/b") == "Successfully deleted /memories/b"
+    assert main("view", "/memories").endswith("\n0B\t/memories")
 
 
 def test_two_sessions_lose_nothing_of_each_other(client):
     keyring = Keyring.generate()
-    notebook = Notebook(client, keyring)
-    notebook.create("log", "begin")
+    answered(client, keyring, call_of("create", "/memories/log", "begin"))
 
     def write(number):
-        notebook.insert("log", "1", f"line {number}")
+        answered(client, keyring, call_of("insert", "/memories/log", "1", f"line {number}"))
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(write, range(12)))
-    assert len(notebook.view("log").splitlines()) == 13
+        list(pool.map(write, range(8)))
+    told = answered(client, keyring, call_of("view", "/memories/log"))
+    assert len(told.splitlines()) == 1 + 9
     with pytest.raises(EnvelopeRefused):
-        Notebook(client, Keyring.generate()).view("log")
+        answered(client, Keyring.generate(), call_of("view", "/memories/log"))

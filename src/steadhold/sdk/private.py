@@ -16,7 +16,9 @@ from steadhold.kit.fields import FenceRef
 from steadhold.sdk.deciding import TRIES_MAX, deciding
 from steadhold.sdk.errors import EnvelopeMismatch, NotFound
 from steadhold.sdk.grammar import Mode, Player, Room, Script, Stream, flow, verb
-from steadhold.sdk.private_context import PrivateContextRoom
+from steadhold.sdk.memory import MemoryRoom
+from steadhold.sdk.memory_text import Place
+from steadhold.sdk.private_context import PrivateContextRoom, drawer
 from steadhold.sdk.state import Name, State, StateRoom, Written, decided, made
 from steadhold.sdk.vault import Shown, Vault
 from steadhold.sdk.words import UNSET, Unset, raw_json
@@ -164,3 +166,8 @@ class Private(Generic[Mode]):
         vault = Vault(keyring, high_water, workspace)
         self.state: PrivateStateRoom[Mode] = PrivateStateRoom(player, vault)
         self.context: PrivateContextRoom[Mode] = PrivateContextRoom(player, vault)
+        self._player = player
+
+    def memory(self, prefix: str, *, root: str = "/memories") -> MemoryRoom[Mode]:
+        """The commands of an agent's memory tool over sealed files: as `client.memory`, under a private prefix."""
+        return MemoryRoom(self._player, drawer(self.context), Place(prefix, root))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.context import OCTETS, TEXT, ContextRoom
@@ -11,6 +12,7 @@ from steadhold.sdk.context_shapes import Envelope, File, FileEntry, FileWritten
 from steadhold.sdk.deciding import TRIES_MAX, deciding
 from steadhold.sdk.errors import EnvelopeMismatch, NotFound
 from steadhold.sdk.grammar import Mode, Player, Room, Script, Stream, flow, verb
+from steadhold.sdk.memory import Drawer
 from steadhold.sdk.vault import Shown, Vault
 from steadhold.sdk.words import read
 
@@ -147,3 +149,14 @@ class PrivateContextRoom(Room[Mode]):
             EnvelopeRefused: it cannot be opened. RevisionConflict: somebody writes it all the time.
         """
         return (yield from self.vault.rewrap("context", path, lambda: self._shown(path)))
+
+
+def drawer(room: PrivateContextRoom[Any]) -> Drawer:
+    """The files of `client.private(keyring).context`, for the commands of a memory."""
+    write, delete = PrivateContextRoom.write.script, PrivateContextRoom.delete.script
+    return Drawer(
+        lambda path: PrivateContextRoom.read.script(room, path),
+        lambda path, body, expected, kind: write(room, path, body, if_revision=expected, content_type=kind),
+        lambda path, revision: delete(room, path, if_revision=revision),
+        lambda prefix: PrivateContextRoom.files.script(room, prefix),
+    )

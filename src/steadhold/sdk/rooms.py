@@ -23,6 +23,7 @@ from steadhold.sdk.webhooks import WebhooksRoom
 if TYPE_CHECKING:
     from steadhold.envelopes import HighWater, Keyring
     from steadhold.sdk.commits_noted import Commit
+    from steadhold.sdk.memory import MemoryRoom
     from steadhold.sdk.private import Private
 
 
@@ -63,6 +64,17 @@ class Rooms(Player, Generic[Mode]):
         from steadhold.sdk.private import Private
 
         return Private(self, keyring, high_water, workspace)
+
+    def memory(self, prefix: str, *, root: str = "/memories") -> MemoryRoom[Mode]:
+        """The commands of an agent's memory tool over the files under a prefix of context, shown as lying under `root`.
+
+        Raises:
+            ValueError: the prefix is no path of context, or `root` none that begins with /.
+        """
+        from steadhold.sdk.memory import MemoryRoom, drawer
+        from steadhold.sdk.memory_text import Place
+
+        return MemoryRoom(self, drawer(self.context), Place(prefix, root))
 
     def commit(self, *, operation_id: str | None = None) -> Commit[Mode]:
         """Change several things together, all or nothing, in a `with` (or `async with`) block that notes them."""
