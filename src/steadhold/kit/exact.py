@@ -7,9 +7,10 @@ no NaN or Infinity. Size is the caller's to test. Nothing here turns a number in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping
 from decimal import Context, Decimal, InvalidOperation
-from itertools import accumulate
 from typing import TypeAlias, cast
 
 import msgspec
@@ -17,7 +18,7 @@ from msgspec import json
 
 from steadhold.kit.limits import JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX
 from steadhold.kit.scan import JsonFault, scan
-from steadhold.kit.stride import outside_strings, steps
+from steadhold.kit.stride import DOUBT, depth, outside_strings
 
 __all__ = ["JsonFault", "JsonValue", "check", "decode", "encode", "member_bytes", "members"]
 
@@ -48,7 +49,26 @@ _LONG_NUMBER = b"0" * (JSON_NUMBER_CHARS_MAX + 1)
 
 def check(raw: bytes) -> JsonFault | None:
     """The first fault of ``raw`` as exact JSON; None when there is none. Never raises."""
-    return None if _surely_exact(raw) else scan(raw, _surely_exact)
+    if len(raw) <= _LONG_TEXT:
+        return _check(raw)
+    with _collecting_nothing():
+        return _check(raw)
+
+
+def _check(raw: bytes) -> JsonFault | None:
+    return None if _surely_exact(raw) is not DOUBT else scan(raw, _surely_exact)
+
+
+@contextlib.contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """What is read is a tree, freed by counting: a collector would walk it again and again, and free nothing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def decode(raw: bytes) -> JsonValue:
@@ -89,8 +109,8 @@ def member_bytes(raw: bytes, name: str) -> bytes | None:
     return members(raw).get(name)
 
 
-def _surely_exact(raw: bytes) -> bool:
-    """Whether a fast look can vouch for ``raw``. It never vouches for a fault; it may doubt.
+def _surely_exact(raw: bytes) -> object:
+    """What ``raw`` says if a fast look can vouch for it, else `DOUBT`. It never vouches for a fault; it may doubt.
 
     The readers vouch for UTF-8 and the grammar, what follows for the rest. Only keys are worth making objects for, and
     not of a long text with a fault: a megabyte of brackets is half a million of them.
@@ -100,9 +120,12 @@ def _surely_exact(raw: bytes) -> bool:
         if not keys or len(raw) > _LONG_TEXT:
             _PASSER.decode(raw)
             raw.decode()
-        return _shallow(raw) and _numbers_short(raw) and (not keys or _keys_once(raw, _READER.decode(raw)))
+        if not (_shallow(raw) and _numbers_short(raw)):
+            return DOUBT
+        value = _READER.decode(raw) if keys else None
+        return value if not keys or _keys_once(raw, value) else DOUBT
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
+        return DOUBT
 
 
 def _keys_once(raw: bytes, value: object) -> bool:
@@ -128,7 +151,7 @@ def _shallow(raw: bytes) -> bool:
     """Whether a well-formed ``raw`` keeps to the depth."""
     if raw.count(b"[") + raw.count(b"{") <= JSON_DEPTH_MAX:
         return True
-    return max(accumulate(steps(raw)), default=0) <= JSON_DEPTH_MAX
+    return depth(raw) <= JSON_DEPTH_MAX
 
 
 def _write(value: object, pieces: list[bytes], depth: int) -> None:

@@ -12,13 +12,14 @@ import functools
 import re
 from array import array
 from collections.abc import Callable, Iterator
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Any, Final, TypeAlias, cast
 
 from msgspec import json
 
-Sure: TypeAlias = Callable[[bytes], bool]
-"""Whether a text is certainly exact JSON."""
+Sure: TypeAlias = Callable[[bytes], Any]
+"""What a text says that is certainly exact JSON (None where it has no keys); `DOUBT` where that is not certain."""
+DOUBT: Final = object()
 Within: TypeAlias = "list[set[str] | None]"
 """The containers around a place, outermost first: the keys met so far in an object, None for an array."""
 
@@ -30,7 +31,10 @@ _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _LEFT_AND_OPENED: Final = re.compile(rb"([\]}]*+)([\[{]*+)")
 # An opening bracket is one step down, a closing one, read as a signed byte, one step up.
 _STEPS: Final = bytes.maketrans(b"[]{}", b"\x01\xff\x01\xff")
-_READER: Final = json.Decoder(float_hook=str)
+_ONE_KIND: Final = bytes.maketrans(b"{}", b"[]")
+_WORTH_WHILE: Final = 0.9
+"""Pairs are taken away as long as less than this share is left."""
+
 _CLOSING: Final = bytes.maketrans(b"[{", b"]}")
 
 
@@ -60,10 +64,11 @@ class Stride:
         kept, opened = len(within) - len(ends[1]), ends[2]
         closing = b"".join(b"]" if keys is None else b"}" for keys in within[:kept]) + opened.translate(_CLOSING)
         text = b"".join((*map(_opening, within), b"0,", part, closing[::-1]))
-        if not self.sure(text):
+        read = self.sure(text)
+        if read is DOUBT:
             return False
         if b"{" in text:
-            return _learn(_READER.decode(text), within, kept, len(opened))
+            return _learn(read, within, kept, len(opened))
         within[kept:] = [None] * len(opened)
         return True
 
@@ -71,7 +76,7 @@ class Stride:
         """Whether a part without keys is as deep behind it as before: then nothing else need be known of it."""
         if b"{" in part or any(keys is not None for keys in within) or part.rstrip().endswith(b"["):
             return False
-        return self.sure(b"".join((b"[" * len(within), b"0,", part, b"]" * len(within))))
+        return self.sure(b"".join((b"[" * len(within), b"0,", part, b"]" * len(within)))) is not DOUBT
 
 
 @functools.cache
@@ -81,9 +86,9 @@ def _part(commas: int) -> re.Pattern[bytes]:
 
 def _unpaired(part: bytes) -> bytes:
     """The brackets of a part that have no partner in it, whatever their kind; all of them where they lie too deep."""
-    brackets = outside_strings(part).translate(None, _NO_BRACKETS)
+    brackets, _ = _without_pairs(outside_strings(part).translate(None, _NO_BRACKETS))
     try:
-        depths = array("b", accumulate(steps(brackets)))
+        depths = array("b", accumulate(_steps(brackets)))
     except OverflowError:
         return brackets
     lowest, last = min(depths, default=0), depths[-1] if depths else 0
@@ -97,9 +102,27 @@ def _byte(level: int) -> int:
     return level & 0xFF
 
 
-def steps(text: bytes) -> memoryview:
-    """The brackets of a text in order, each as the step that it is."""
-    return memoryview(outside_strings(text).translate(_STEPS, _NO_BRACKETS)).cast("b")
+def depth(text: bytes) -> int:
+    """How deep the containers of a well-formed text lie."""
+    brackets, taken = _without_pairs(outside_strings(text).translate(_ONE_KIND, _NO_BRACKETS))
+    return taken + max(accumulate(_steps(brackets)), default=0)
+
+
+def _without_pairs(brackets: bytes) -> tuple[bytes, int]:
+    """Take away the containers that hold none, then those that held these alone, as often as many go: each time the
+    others lie one less deep. The rest is counted step by step, which costs more a bracket.
+    """
+    for taken in count():
+        fewer = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(fewer) > len(brackets) * _WORTH_WHILE or not brackets:
+            return brackets, taken
+        brackets = fewer
+    raise AssertionError("brackets end")
+
+
+def _steps(brackets: bytes) -> memoryview:
+    """Each bracket as the step that it is."""
+    return memoryview(brackets.translate(_STEPS)).cast("b")
 
 
 def outside_strings(text: bytes) -> bytes:
