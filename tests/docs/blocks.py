@@ -1,4 +1,4 @@
-"""The code blocks of every page that a server serves, and of README.md."""
+"""The code blocks of every page that a server serves, of README.md and of the examples' own pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from steadhold.server import guides
 
 ROOT = Path(__file__).parents[2]
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = {**guides.pages(), "README": (ROOT / "README.md").read_text(encoding="utf-8")}
+PAGES = {
+    **guides.pages(),
+    "README": (ROOT / "README.md").read_text(encoding="utf-8"),
+    **{
+        f"examples/{page.parent.name}": page.read_text(encoding="utf-8")
+        for page in sorted((ROOT / "examples").glob("*/README.md"))
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ import pytest
 from steadhold.cli.program import program as main
 from tests.docs.blocks import named, of
 
-TYPED = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
+TYPED = re.compile(r"^\$ (?!\w+=(?:\$\(|'))((?:.*\\\n)*.*)$", re.MULTILINE)
+SET = re.compile(r"\w+=")
 APART = re.compile(r"&&|\|\||[|&;]")
-OTHERS = {"export", "make", "npx", "pg_dump", "pg_restore", "pip", "psql", "sqlite3"}
+OTHERS = {"curl", "export", "head", "make", "npx", "pg_dump", "pg_restore", "pip", "psql", "python", "sqlite3"}
 """What is typed beside our own command."""
 BLOCKS = of("console")
 
@@ -21,11 +22,15 @@ BLOCKS = of("console")
 def typed(text):
     """The commands of a block, each as its words."""
     for line in TYPED.findall(text):
-        words = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars="|&;")
+        words = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars="|&;>")
         words.whitespace_split, words.commenters = True, "#"
         command: list[str] = []
         for word in words:
-            if APART.fullmatch(word):
+            if not command and SET.match(word):
+                continue
+            if word == ">":
+                next(words)
+            elif APART.fullmatch(word):
                 yield command
                 command = []
             else:
@@ -44,7 +49,7 @@ def parsed(command, name, words):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    for file in ("plan.json", "release.json", "archive.tar"):
+    for file in ("plan.json", "release.json", "archive.tar", "seen", "build.tar"):
         (tmp_path / file).write_text("{}")
     monkeypatch.chdir(tmp_path)
 
@@ -61,7 +66,7 @@ def test_the_commands_of_a_block_are_there(block, folder):
 
 
 def test_a_line_is_read_as_its_commands():
-    text = "$ steadhold a \\\n  --b 'c d'   # e\nprinted\n$ f && ./g | h &\n"
+    text = "$ steadhold a \\\n  --b 'c d'   # e\nprinted\n$ X=1 f > l && ./g | h &\n$ Y=$(i | j)\n$ Z='k'\n"
     assert list(typed(text)) == [["steadhold", "a", "--b", "c d"], ["f"], ["./g"], ["h"]]
 
 
