@@ -91,8 +91,8 @@ def _line(event: Facts, data: Mapping[str, Any]) -> Line:
         "job.cancel_requested": ("by",),
         "job.running": ("attempt", "fence", "worker"),
         "job.failed": ("error_code", "class", "attempt"),
-        "job.accepted": ("type", "error_code", "class", "attempt"),
-    }.get(kind, ("attempt", "fence"))
+        "job.accepted": ("type", "error_code", "class"),
+    }.get(kind, ("fence",))
     detail = ", ".join(f"{name.replace('_', ' ')} {data[name]}" for name in told if data.get(name) is not None)
     if retried := data.get("retry_of"):
         return Line(event["occurred_at"], "admitted as a retry", detail, "", ("/jobs", retried), f"of {retried}")
