@@ -90,7 +90,8 @@ def headers(sending: Sending, secrets: Sequence[Signing], own: Mapping[str, str]
         "x-steadhold-attempt": str(sending.n),
         "x-steadhold-hops": "1",
     }
-    if (cause := traces.traceparent(sending.trace)) is not None:
+    cause = traces.traceparent(sending.trace)
+    if cause is not None and traces.HEADER not in map(str.lower, own):
         told[traces.HEADER] = cause
     if sending.kind == REPLAY:
         told["x-steadhold-replay"] = "true"
