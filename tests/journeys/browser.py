@@ -80,7 +80,7 @@ def standing(dsn, workspace, **settings):
 
     thread = threading.Thread(target=run)
     thread.start()
-    told.wait(30)
+    told.wait(60)
     try:
         assert found, "the server did not start"
         yield found[0]
@@ -125,7 +125,7 @@ class Person:
 
     def reads(self, text):
         """Wait until this text is seen."""
-        self.page.locator("main").get_by_text(text).first.wait_for(timeout=15_000)
+        self.page.locator("main").get_by_text(text).first.wait_for(timeout=40_000)
         return True
 
     def may_see(self, status):
@@ -168,7 +168,7 @@ def before(browser, site, axe, *, scripts=True, size=DESKTOP):
     """A person before a site."""
     context = browser.new_context(java_script_enabled=scripts, viewport=size, base_url=site.url)
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(40_000)
     made = Person(site, page, scripts, axe)
     page.on("console", lambda line: made.said.append(line.text) if line.type in {"error", "warning"} else None)
     page.on("pageerror", lambda error: made.said.append(str(error)))
@@ -179,9 +179,12 @@ def before(browser, site, axe, *, scripts=True, size=DESKTOP):
         context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def chromium():
-    """The browser of this test process; Chromium as root needs to be told that there is no sandbox."""
+    """A browser of the test's own, for Playwright keeps a loop running that others' tests would meet.
+
+    Chromium as root needs to be told that there is no sandbox.
+    """
     if not CHROMIUM.exists():
         absent("no Chromium: apt-get install chromium")
     with sync_playwright() as playwright:
