@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 import pytest
@@ -57,3 +58,16 @@ def test_a_graph_that_ended_is_not_run_again(site, key, client):
     assert whole("graph", site.url, key.key, "t")[-1] == "told first left right last"
     assert whole("graph", site.url, key.key, "t") == ["told first left right last"]
     assert len(counted(client)) == len(STEPS)
+
+
+@pytest.mark.parametrize("where", ["tool 2", "model 3"])
+def test_a_turn_of_a_conversation_is_told_once(site, key, client, where):
+    before = b'{"turn":"one","item":{"role":"user","content":"before"}}\n'
+    file = client.context.write("openai-agents/-s", before, if_revision=None)
+    with running("conversation", site.url, key.key, "two", where) as process:
+        upto(process, where)
+        killed(process)
+    assert whole("conversation", site.url, key.key, "two")[-1] == "told 6 items"
+    assert sorted(counted(client)) == [1, 2]
+    turns = [json.loads(line)["turn"] for line in client.context.read(file.path).body.splitlines()]
+    assert turns == ["one"] + ["two"] * 6
