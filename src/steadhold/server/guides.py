@@ -34,6 +34,8 @@ GROUPS: Final = (
 
 _TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
 _HEADING: Final = re.compile(r"<h([2-4])>(.*?)</h\1>")
+_WIDE: Final = re.compile(r"<(pre|table)>")
+"""What may be wider than a screen, and so must be reached by the keyboard to be moved."""
 _INSIDE: Final = re.compile(r'\b(href|src)="/')
 _NO_WORD: Final = re.compile(r"[^a-z0-9_]+")
 PAGE: Final = """<!doctype html>
@@ -47,8 +49,11 @@ PAGE: Final = """<!doctype html>
 </body></html>
 """
 PEOPLE: Final = ' · <a href="{ui}">Dashboard</a>'
-STYLE: Final = """:root{color-scheme:light dark}
-body{font:1rem/1.6 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
+STYLE: Final = """:root{color-scheme:light dark;--paper:#fff;--ink:#1c2126;--link:#0b4f9c}
+@media (prefers-color-scheme:dark){:root{--paper:#14181c;--ink:#e6e9ec;--link:#8ab8f5}}
+body{font:1rem/1.6 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem;
+background:var(--paper);color:var(--ink)}
+a{color:var(--link)}
 h1{font-size:1.8rem;line-height:1.25}h2{margin-top:2.2rem}p,ul,ol,h1,h2,h3{max-width:46rem}
 nav{padding:.5rem 0 1.5rem}footer{padding:3rem 0 1rem;font-size:.9rem}
 table{border-collapse:collapse;display:block;overflow-x:auto}
@@ -133,7 +138,8 @@ def errors(page: str) -> str:
 def render(markdown: str, name: str, root: str = "", ui: str = "") -> str:
     """A page as HTML; its headings can be linked to by their words. `ui`: where people come in, if they do."""
     body: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
-    body = _HEADING.sub(_anchored, body)
+    body = _HEADING.sub(_anchored, body).replace("<th></th>", "<td></td>")
+    body = _WIDE.sub(r'<\1 tabindex="0">', body)
     if root:
         body = _INSIDE.sub(rf'\1="{html.escape(root)}/', body)
     source = f"/docs/{name}.md" if name in pages() else "/llms.txt"
