@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from steadhold.kit import failpoints
 from steadhold.kit.plan import Call
 from steadhold.play.flush import Entry, Flush, nothing_done, settle
+from steadhold.play.lane import Lane
 from steadhold.play.single import (
     DEADLOCK,
     LOCK_TIMEOUT,
@@ -29,52 +30,19 @@ T = TypeVar("T")
 FLUSH_CALLS_MAX: Final = 256
 QUEUE_CALLS_MAX: Final = 10_000
 SECOND_FLUSHER_FROM: Final = 64  # below, one flusher makes the larger batches and is faster
+GATHER_FROM, GATHER_SECONDS_MAX = 4, 0.01
 HURRY_MS: Final = 100
 REGROUP_PASSES: Final = 3
 """Of the loop: one to tell those who lost, one in which they are heard again, one to place what they ask."""
 
 
-class Lane:
-    """One workspace: who waits for the next flush, and who waits behind a stranger's lock."""
-
-    __slots__ = ("apart", "flushers", "lost", "parked", "queued", "ready", "stuck", "workspace")
-
-    def __init__(self, workspace: str) -> None:
-        self.workspace = workspace
-        self.ready: deque[Entry[Any]] = deque()
-        self.stuck: Counter[str] = Counter()
-        self.parked: deque[Entry[Any]] = deque()
-        self.flushers = 0
-        self.apart = 0
-        self.queued = False
-        self.lost = False
-
-    @property
-    def idle(self) -> bool:
-        """Whether nobody waits here, and nothing is under way."""
-        return not (self.calls or self.flushers or self.queued or self.apart or self.stuck)
-
-    @property
-    def calls(self) -> int:
-        """How many callers wait here."""
-        return len(self.ready) + len(self.parked)
-
-    def take(self, most: int) -> list[Entry[Any]]:
-        """Take the callers of the next flush; who has gone away meanwhile is left out."""
-        taken: list[Entry[Any]] = []
-        while self.ready and len(taken) < most:
-            entry = self.ready.popleft()
-            if not entry.answer.done():
-                taken.append(entry)
-        return taken
-
-
 class Lockstep:
     """Plays calls in group commits, and alone where one may not share or its group failed.
 
-    No timer waits for a batch to fill: a flush takes what is there. `stats` counts flushes, calls and
-    the causes of playing alone. Of the pool's connections at most a third ever wait for locks of strangers; who
-    finds none of those free waits in memory, and no longer in all than `patience_ms`.
+    No timer waits for a batch to fill: a flush takes what is there. Only where it `gathers`, which suits a process
+    among others on one machine, it waits for those whom the last one answered, no longer than that one took. `stats`
+    counts flushes, calls and the causes of playing alone. Of the pool's connections at most a third ever wait for locks
+    of strangers; who finds none of those free waits in memory, and no longer in all than `patience_ms`.
     """
 
     def __init__(
@@ -85,9 +53,11 @@ class Lockstep:
         hurry_ms: int = HURRY_MS,
         patience_ms: int = PATIENCE_MS,
         queue_calls_max: int = QUEUE_CALLS_MAX,
+        gathers: bool = False,
     ) -> None:
         self.pool, self.hurry_ms, self.patience_ms = pool, hurry_ms, patience_ms
-        self.queue_calls_max = queue_calls_max
+        self.queue_calls_max, self.gathers = queue_calls_max, gathers
+        self.second_from = FLUSH_CALLS_MAX if gathers else SECOND_FLUSHER_FROM
         self.hurried = Single(pool, lock_timeout_ms=hurry_ms)
         share = max(1, pool.size // 3)
         self.alone = asyncio.Semaphore(share)
@@ -150,11 +120,11 @@ class Lockstep:
         if lane.stuck and entry.call.subject and lane.stuck[entry.call.subject]:
             lane.parked.append(entry)
             return
-        lane.ready.append(entry)
+        lane.place(entry)
         self._give_turn(lane)
 
     def _give_turn(self, lane: Lane) -> None:
-        wanted = 1 if len(lane.ready) < SECOND_FLUSHER_FROM else 2
+        wanted = 1 if len(lane.ready) < self.second_from else 2
         if lane.queued or lane.flushers >= wanted or not lane.ready:
             return
         lane.queued = True
@@ -175,8 +145,10 @@ class Lockstep:
                 lane = self.turns.popleft()
                 lane.queued, lane.flushers = False, lane.flushers + 1
                 try:
-                    await self._flush(lane)
+                    began = asyncio.get_running_loop().time()
+                    answered = await self._flush(lane)
                     await self._regroup(lane)
+                    await self._gather(lane, answered, asyncio.get_running_loop().time() - began)
                 finally:
                     lane.flushers -= 1
                     self._give_turn(lane)
@@ -194,17 +166,28 @@ class Lockstep:
             await asyncio.sleep(0)
         lane.lost = False
 
-    async def _flush(self, lane: Lane) -> None:
+    async def _gather(self, lane: Lane, answered: int, took: float) -> None:
+        """Let those who were answered come back and go with those who wait, if they are as fast as this was.
+
+        The callers of a workspace part in two otherwise, of whom one half asks while the other's flush runs. That keeps
+        a core busy which nobody else would use; but a commit of all costs little more than one of half of them.
+        """
+        if self.gathers and answered >= GATHER_FROM and not self.turns:
+            await lane.gather(answered, min(took, GATHER_SECONDS_MAX))
+
+    async def _flush(self, lane: Lane) -> int:
+        """Play those who wait; how many they were."""
         try:
             conn = await self.pool.take()
         except Exception as error:  # noqa: BLE001 - nobody's call has begun; each caller gets it
             for entry in lane.take(len(lane.ready)):
                 entry.fail(translated(error))
-            return
+            return 0
         try:
             entries = lane.take(FLUSH_CALLS_MAX)
             if entries:
                 await self._play_together(conn, lane, entries)
+            return len(entries)
         finally:
             self.pool.give(conn)
 

@@ -111,7 +111,7 @@ async def running(
 def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Iterable[Route] | None) -> Engine:
     single = Single(pool, lock_timeout_ms=settings.lock_timeout_ms)
     flushers = max(2, settings.pool_size - SINGLES_MIN)
-    lockstep = Lockstep(pool, flushers=flushers, patience_ms=settings.lock_timeout_ms)
+    lockstep = Lockstep(pool, flushers=flushers, patience_ms=settings.lock_timeout_ms, gathers=settings.processes > 1)
     player = lockstep if settings.player == "lockstep" else single
     keyring, hub, flights, tallies = Keyring(single), Hub(), Flights(), Tallies()
     told = Subscriber(tallies.see)
