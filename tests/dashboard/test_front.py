@@ -8,9 +8,10 @@ import re
 import pytest
 
 from steadhold.dashboard import rendering
-from steadhold.dashboard.front import POLICY, Front
+from steadhold.dashboard.front import Front
 from steadhold.dashboard.page import Action
 from steadhold.dashboard.rooms import rooms
+from steadhold.dashboard.sending import POLICY
 from steadhold.kit.ids import new_id
 from tests.dashboard.seats import Seat
 

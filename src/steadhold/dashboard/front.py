@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlencode
 
@@ -12,6 +12,7 @@ from steadhold.dashboard import guard, rendering
 from steadhold.dashboard.desk import NOT_FRESH, Desk
 from steadhold.dashboard.page import Action, Download, Go, Page, Refused, Room, Shown, View
 from steadhold.dashboard.rooms import GROUPS, rooms
+from steadhold.dashboard.sending import HTML, PAGE, PATH, Receive, Turn, file_fields, reply, reply_static
 from steadhold.dashboard.session import Session, Sessions
 from steadhold.kit import limits
 from steadhold.kit.ids import new_id
@@ -19,65 +20,15 @@ from steadhold.web import body as bodies
 from steadhold.web import heading as heads
 from steadhold.web.ask import Problem, Route, Stop
 from steadhold.web.codes import PROBLEMS
-from steadhold.web.heading import Heading, heading
+from steadhold.web.heading import heading
 from steadhold.web.problem import MISSING
 from steadhold.web.router import Router
 from steadhold.web.serve import Doors
 from steadhold.web.wire import Send
 
 Scope: TypeAlias = Mapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Any]]
-Fields: TypeAlias = Sequence[tuple[bytes, bytes]]
 
-PATH: Final = "/ui"
-HTML: Final = b"text/html; charset=utf-8"
-POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-_ALWAYS: Final = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"x-frame-options", b"DENY"),
-)
-_PAGE: Final = ((b"content-security-policy", POLICY.encode()), (b"cache-control", b"no-store"), *_ALWAYS)
-_FILE: Final = (
-    (b"content-security-policy", b"default-src 'none'; sandbox"),
-    (b"cache-control", b"no-store, no-transform"),
-    (b"content-type", b"application/octet-stream"),
-    *_ALWAYS,
-)
 DONE_SECONDS: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One request on its way through the dashboard."""
-
-    method: str
-    root: str
-    path: str
-    head: Heading
-    query: Mapping[str, str]
-    receive: Receive
-    send: Send
-
-    @property
-    def partial(self) -> bool:
-        """Whether a script of ours asks for a part of a page."""
-        return self.head.get("hx-request") is not None
-
-    @property
-    def here(self) -> str:
-        """Its own address."""
-        return self.root + self.path + (f"?{urlencode(self.query)}" if self.query else "")
-
-    @property
-    def cookies(self) -> Mapping[str, str]:
-        """What the browser keeps for us."""
-        return guard.cookies(self.head.get("cookie") or "")
 
 
 class Front:
@@ -111,9 +62,6 @@ class Front:
         try:
             heads.refuse_repeated(turn.head)
             turn = replace(turn, query=heads.parameters(bytes(scope["query_string"])))
-            if below.startswith("/static/"):
-                await _static(turn, below.removeprefix("/static/"))
-                return
             session = await self._sessions.find(turn.cookies.get(guard.SESSION, ""))
             await self._answer(turn, session)
         except Refused as no:
@@ -124,7 +72,10 @@ class Front:
             await self._refused(turn, session, self._troubled(error, turn))
 
     async def _answer(self, turn: Turn, session: Session | None) -> None:
-        if turn.path == "/login":
+        if turn.path.startswith("/static/"):
+            if not await reply_static(turn, turn.path.removeprefix("/static/")):
+                raise told(MISSING)
+        elif turn.path == "/login":
             await self._login(turn, session)
         elif session is None:
             await self._outside(turn)
@@ -160,7 +111,7 @@ class Front:
         """Show the way in. A link of another site comes without the cookie, so it is followed once more from here."""
         to = f"{turn.root}/login?{urlencode({'next': turn.here})}"
         if turn.partial:
-            await _send(turn, 401, (*_PAGE, (b"hx-refresh", b"true")), b"")
+            await reply(turn, 401, (*PAGE, (b"hx-refresh", b"true")), b"")
         elif turn.method == "POST":
             await self._show(turn, None, Shown("ended.html", {"login": to}, 401))
         elif turn.head.get("sec-fetch-site") == "cross-site":
@@ -181,7 +132,7 @@ class Front:
         if isinstance(outcome, Shown):
             await self._show(turn, view, outcome, room)
         elif isinstance(outcome, Download):
-            await self._desk.hand_on(session, outcome, turn.send, turn.receive, _file(outcome.name))
+            await self._desk.hand_on(session, outcome, turn.send, turn.receive, file_fields(outcome.name))
         else:
             await self._go(turn, outcome, room, page)
 
@@ -206,7 +157,7 @@ class Front:
         more = [(b"set-cookie", self._cookie(turn, guard.DONE, "", 0))] if done else []
         facts = {"view": view, "here": room, "done": done, "root": turn.root, **shown.facts}
         body = rendering.render(shown.template, facts | {"menu": _menu(view)})
-        await _send(turn, shown.status, (*_PAGE, (b"content-type", HTML), *more), body)
+        await reply(turn, shown.status, (*PAGE, (b"content-type", HTML), *more), body)
 
     async def _go(self, turn: Turn, go: Go, room: Room | None = None, page: Page | Action | None = None) -> None:
         fields = [(b"location", go.address.encode("latin-1"))]
@@ -216,7 +167,7 @@ class Front:
         if room is not None and isinstance(page, Action) and page.done:
             named = f"{room.name}-{room.actions.index(page)}"
             fields.append((b"set-cookie", self._cookie(turn, guard.DONE, named, DONE_SECONDS)))
-        await _send(turn, 303, (*_PAGE, *fields), b"")
+        await reply(turn, 303, (*PAGE, *fields), b"")
 
     def _cookie(self, turn: Turn, name: str, value: str, seconds: int) -> bytes:
         return guard.set_cookie(name, value, turn.root, seconds=seconds, secure=self._secure).encode()
@@ -269,28 +220,8 @@ def _menu(view: View | None) -> list[tuple[str, list[Room]]]:
     return [(group, of_it) for group, of_it in groups if of_it]
 
 
-def _file(name: str) -> list[tuple[bytes, bytes]]:
-    plain = "".join(one if one.isascii() and (one.isalnum() or one in "._-") else "_" for one in name) or "download"
-    said = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
-    return [*_FILE, (b"content-disposition", said.encode())]
-
-
 async def _body(turn: Turn) -> tuple[bytes, str]:
     return await bodies.read(turn.receive, limits.FORM_BYTES_MAX), turn.head.get("content-type") or ""
-
-
-async def _static(turn: Turn, name: str) -> None:
-    if name not in rendering.STATIC or turn.method not in {"GET", "HEAD"}:
-        raise told(MISSING)
-    kept = b"public, max-age=31536000, immutable" if turn.query.get("v") == rendering.version(name) else b"no-cache"
-    fields = ((b"content-type", rendering.STATIC[name].encode()), (b"cache-control", kept), *_ALWAYS)
-    await _send(turn, 200, fields, rendering.static(name))
-
-
-async def _send(turn: Turn, status: int, fields: Fields, body: bytes) -> None:
-    head = [*fields, (b"content-length", str(len(body)).encode())]
-    await turn.send({"type": "http.response.start", "status": status, "headers": head})
-    await turn.send({"type": "http.response.body", "body": b"" if turn.method == "HEAD" else body})
 
 
 def _never(_: Any) -> Any:
