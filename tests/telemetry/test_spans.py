@@ -48,6 +48,11 @@ def test_with_the_interface_alone_the_cause_is_passed_on(monkeypatch):
     assert begin("paint", "SERVER", None, {}).traceparent is None
 
 
+def test_where_nobody_has_set_it_up_there_are_no_spans(monkeypatch):
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
+    assert begin("paint", "SERVER", GIVEN, {}) is None
+
+
 def test_the_current_span_goes_with_a_request(spans):
     assert (current(), caused({"a": "b"})) == (None, {"a": "b"})
     with trace.get_tracer("t").start_as_current_span("order") as order:

@@ -60,13 +60,12 @@ def _end(recorded: Recorded, at: int, name: str | None, failed: bool, facts: Fac
 
 
 def begin(name: str, kind: Kind, caused_by: str | None, facts: Facts, at: float | None = None) -> Span | None:
-    """Begin a span now, or at a Unix time; None where the program has no OpenTelemetry.
+    """Begin a span now, or at a Unix time; None where the program has not set up OpenTelemetry.
 
     Its parent is what `caused_by` names, which may be no traceparent: then it has none. The current span is no parent
     unless it is named: loops inherit that of whoever began them, and would be part of it for ever.
     """
-    otel = sys.modules.get("opentelemetry.trace")
-    if otel is None:
+    if (otel := _set_up()) is None:
         return None
     given = traceparent(caused_by)
     since = None if at is None else int(min(at, time.time()) * 1e9)
@@ -81,8 +80,7 @@ def begin(name: str, kind: Kind, caused_by: str | None, facts: Facts, at: float 
 
 def current() -> str | None:
     """The traceparent of the current span of this program; None where there is none."""
-    otel = sys.modules.get("opentelemetry.trace")
-    if otel is None:
+    if (otel := _set_up()) is None:
         return None
     context = otel.get_current_span().get_span_context()
     return _written(context) if context.is_valid else None
@@ -108,6 +106,12 @@ def doing(name: str, facts: Facts) -> Generator[None]:
         span.end(failed=True, error__type=type(error).__name__)
         raise
     span.end()
+
+
+def _set_up() -> Any:
+    """OpenTelemetry, where somebody has set it up: some library or other may have loaded it."""
+    otel = sys.modules.get("opentelemetry.trace")
+    return None if otel is None or isinstance(otel.get_tracer_provider(), otel.ProxyTracerProvider) else otel
 
 
 def _otel() -> Any:
