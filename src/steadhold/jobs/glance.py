@@ -9,11 +9,13 @@ from typing import Final
 from steadhold.jobs.moving import SQL
 from steadhold.kit.plan import Plan, operation, rows
 
-COUNTED_MAX: Final = 1_000
-"""Of each thing at most so many are counted."""
+COUNTED_MAX: Final = 500
+"""Of a type's queue, and of what ended or failed in one span, at most so many are counted."""
 
-ACTIVE_COUNTED_MAX: Final = 10_000
-TYPES_MAX: Final = 50
+ACTIVE_COUNTED_MAX: Final = 5_000
+TYPES_MAX: Final = 20
+"""Queues that are told: those whose oldest job waits longest."""
+
 MINUTES: Final = 15
 SPANS: Final = 12
 """Spans of five minutes in which failures are told."""
@@ -39,6 +41,22 @@ class Glance:
     ended: Sequence[int]
     failed: Sequence[tuple[int, str, int]]
     """Spans ago, class, count."""
+
+    @property
+    def ready(self) -> int:
+        """Jobs that can be claimed, as far as they were counted."""
+        return sum(queue.ready for queue in self.queues)
+
+    @property
+    def later(self) -> int:
+        """Jobs that can be claimed later, as far as they were counted."""
+        return sum(queue.later for queue in self.queues)
+
+    @property
+    def more(self) -> bool:
+        """Whether there may be more in the queues than was counted."""
+        full = any(queue.ready + queue.later >= COUNTED_MAX for queue in self.queues)
+        return full or len(self.queues) >= TYPES_MAX
 
 
 @operation
