@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import fcntl
 import json
 import pickle
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -80,3 +82,37 @@ def test_a_variable_that_is_no_text_is_no_keyring(monkeypatch):
     monkeypatch.setenv(VARIABLE, "\udcff")
     with pytest.raises(KeyringFault):
         Keyring.from_environment()
+
+
+def test_who_changes_a_keyring_does_so_alone(tmp_path):
+    file = tmp_path / "keys.json"
+    Keyring.generate().save(file)
+
+    def change(keys):
+        with file.open("rb") as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return keys.rotated()
+
+    changed = Keyring.changed(file, change)
+    assert Keyring.load(file).primary.kid == changed.primary.kid
+    with file.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_two_who_change_a_keyring_lose_no_key(tmp_path):
+    file = tmp_path / "keys.json"
+    Keyring.generate().save(file)
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: Keyring.changed(file, lambda keys: keys.rotated()), range(12)))
+    kept = Keyring.load(file)
+    assert {keys.primary.kid for keys in made} <= {key.kid for key in (kept.primary, *kept.decrypt_only)}
+    assert len(kept.decrypt_only) == 12
+
+
+def test_a_change_that_fails_leaves_the_keyring(tmp_path):
+    file = tmp_path / "keys.json"
+    first = Keyring.generate()
+    first.save(file)
+    with pytest.raises(KeyringFault, match="rotate first"):
+        Keyring.changed(file, lambda keys: keys.without(keys.primary.kid))
+    assert Keyring.load(file).primary.kid == first.primary.kid

@@ -25,7 +25,9 @@ class Street(House):
     """Doors of the inbox `a`, and a third party that has no key."""
 
     def sealed_by(self, sealing):
-        above = replace(self.doors.above, admit=Doorkeeper(self.player, self.keyring.entitle).principal)
+        self.keeper = keeper = Doorkeeper(self.player, self.keyring)
+        watching = keeper.watching(self.doors.above.on)
+        above = replace(self.doors.above, admit=keeper.principal, rate=keeper.rate, on=watching)
         made = routes(1e6, sealing, "https://hooks.example")
         self.doors = Doors(made, above, hub=Hub(), flights=Flights())
         return self

@@ -6,6 +6,7 @@ import base64
 
 import pytest
 
+from steadhold import access
 from steadhold.inboxes.door_keeper import TALLY
 from steadhold.kit import limits
 from steadhold.kit.seal import Sealing
@@ -210,3 +211,35 @@ async def test_an_address_is_remembered_by_no_router(street):
     door = await street.open("github")
     assert (await street.send(door)).status == 201
     assert [raw for raw in street.doors.router._found if door["token"].encode() in raw] == []
+
+
+@pytest.fixture
+def stopped(street, monkeypatch):
+    """No time passes for this server, so nothing fills up again."""
+    monkeypatch.setattr(street.keyring, "_now", lambda: 1_000.0)
+    monkeypatch.setattr(street.keeper, "_now", lambda: 1_000.0)
+    return street
+
+
+async def entitled(street, rate):
+    limits = access.Entitlements(requests_per_second_max=rate)
+    by = access.Actor("operator", None)
+    await street.player.play(access.put_entitlements.call(street.workspace, limits, None, by=by))
+
+
+async def test_strangers_take_nothing_of_the_workspaces_rate(stopped):
+    first, second = await stopped.open(), await stopped.open()
+    await entitled(stopped, 3)
+    monkey = [await stopped.send(first, key=b"another secret of sixteen") for _ in range(20)]
+    most = limits.DOOR_REFUSALS_PER_SECOND_MAX
+    assert [refused.status for refused in monkey] == [401] * most + [429] * (20 - most)
+    assert (monkey[-1].code, monkey[-1].headers["retry-after"]) == ("too_many_requests", "1")
+    assert (await stopped.send(second)).status == 201
+    assert (await stopped.read()).status == 200
+    assert (await stopped.send(first)).status == 429
+
+
+async def test_what_comes_in_counts_as_any_request(stopped):
+    door = await stopped.open()
+    await entitled(stopped, 2)
+    assert [(await stopped.send(door)).status for _ in range(3)] == [201, 200, 429]

@@ -66,8 +66,8 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(memory, client):
         (says(memory, "str_replace", path="/memories/a", old_str="z", new_str=""),
          "No replacement was performed, old_str `z` did not appear verbatim in /memories/a."),
         (says(memory, "str_replace", path="/memories/a", old_str="x", new_str=""),
-         "No replacement was performed. Multiple occurrences of old_str `x` in lines: 1, 2. "
-         "Please ensure it is unique"),
+         ("No replacement was performed. Multiple occurrences of old_str `x` in lines: 1, 2. "
+          "Please ensure it is unique")),
         (says(memory, "insert", path="/memories/a", insert_line=3, insert_text="y"),
          "Error: Invalid `insert_line` parameter: 3. It should be within the range of lines of the file: [0, 2]"),
         (says(memory, "view", path="/memories/a", view_range=[2, 9]),

@@ -86,12 +86,16 @@ class Bucket:
 
     def take(self, now: float) -> float:
         """Take one, or answer how many seconds until there is one."""
+        seconds = self.lacks(now)
+        if not seconds:
+            self.left -= 1
+        return seconds
+
+    def lacks(self, now: float) -> float:
+        """Answer how many seconds it is until there is one to take."""
         self.left = min(self.rate, self.left + (now - self.at) * self.rate)
         self.at = now
-        if self.left >= 1:
-            self.left -= 1
-            return 0.0
-        return (1 - self.left) / self.rate
+        return 0.0 if self.left >= 1 else (1 - self.left) / self.rate
 
 
 class Keyring:
@@ -151,6 +155,12 @@ class Keyring:
             "The workspace sends more requests than it is entitled to; send this one again a little later.",
             headers=(("retry-after", str(math.ceil(seconds))),),
         )
+
+    def give_back(self, who: Principal) -> None:
+        """Count a request no longer against its workspace's rate: somebody sent it who is nobody there."""
+        bucket = self._buckets.get(who.workspace or HOUSE)
+        if bucket:
+            bucket.left += 1
 
     def entitle(self, workspace: str, rate: int | None) -> None:
         """Learn how many requests a second a workspace may send; None without end."""

@@ -12,6 +12,8 @@ from steadhold.cli.exits import USAGE, Said
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steadhold.envelopes import Keyring
     from steadhold.sdk.client import Client
 
@@ -62,6 +64,11 @@ def keyring() -> None:
     """Files of keys, which never leave this machine. Keep a copy: without its key an envelope is lost."""
 
 
+def _changed(file: Path, change: Callable[[Keyring], Keyring]) -> Keyring:
+    made: Keyring = _module().Keyring.changed(file, change)
+    return made
+
+
 @keyring.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @printed
@@ -81,9 +88,8 @@ def new(file: Path, out: Out) -> None:
 @printed
 def rotate(file: Path, out: Out) -> None:
     """Seal with a new key from now on; those before it only open. Then `steadhold keys rewrap` each prefix."""
-    keys = loaded(file).rotated()
-    keys.save(file)
-    out.one(_shown(keys))
+    loaded(file)
+    out.one(_shown(_changed(file, lambda keys: keys.rotated())))
 
 
 @keyring.command()
@@ -92,14 +98,12 @@ def rotate(file: Path, out: Out) -> None:
 @printed
 def forget(file: Path, kid: str, out: Out) -> None:
     """Leave a key out that opens only. What it sealed, and was not rewrapped, is lost."""
-    keys = loaded(file)
-    if keys.key(kid) is None:
+    if loaded(file).key(kid) is None:
         raise Said(f"There is no key {kid} in {file}.", USAGE)
     try:
-        left = keys.without(kid)
+        left = _changed(file, lambda keys: keys.without(kid))
     except ValueError as wrong:
         raise Said(str(wrong), USAGE) from None
-    left.save(file)
     out.one(_shown(left))
 
 

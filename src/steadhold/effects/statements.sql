@@ -56,7 +56,7 @@ join steadhold.effects e on e.workspace = :workspace::text and e.id = any(:id::t
 
 -- name: lines_of_jobs
 -- rank: read by job
--- With which job the line of each began: a retry acts for the effects of what it retries.
+-- With which job the line of each began: a retry acts for the effects of what it retries. See decision 0028.
 select i.n, j.id::text, j.root::text
 from unnest(:job::uuid[]) with ordinality as i(job, n)
 join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:job::uuid[]) and j.id = i.job

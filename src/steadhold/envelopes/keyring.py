@@ -7,7 +7,9 @@ import binascii
 import os
 import secrets
 import stat
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NoReturn
@@ -157,6 +159,19 @@ class Keyring:
             return cls.loads(file.read())
 
     @classmethod
+    def changed(cls, path: str | Path, change: Callable[[Keyring], Keyring]) -> Keyring:
+        """Put what `change` makes of a file's keyring in its place. Who changes it meanwhile waits, so no key is lost.
+
+        Raises:
+            KeyringFault, OSError: as `load` and `save`; and whatever `change` raises.
+        """
+        place = Path(path).resolve()
+        with _alone(place):
+            made = change(cls.load(place))
+            made.save(place)
+        return made
+
+    @classmethod
     def from_environment(cls, variable: str = VARIABLE) -> Keyring:
         """Read the JSON that an environment variable holds.
 
@@ -180,6 +195,24 @@ class Keyring:
 
 def _new_key() -> Key:
     return Key(secrets.token_hex(KID_BYTES), secrets.token_bytes(KEY_BYTES))
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Hold a file. Who waits for it looks again: another may have taken its place."""
+    while True:
+        with place.open("rb") as file:
+            _lock(file.fileno())
+            if os.path.samestat(os.fstat(file.fileno()), place.stat()):
+                yield
+                return
+
+
+def _lock(file: int) -> None:
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _sync(folder: Path) -> None:

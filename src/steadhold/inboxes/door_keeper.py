@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import re
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
+from steadhold.access.authenticate import Bucket, Keyring
 from steadhold.access.model import HOUSE
 from steadhold.inboxes.door_model import Place
 from steadhold.inboxes.doors import find_door
+from steadhold.kit.limits import DOOR_REFUSALS_PER_SECOND_MAX
 from steadhold.play.single import Player
-from steadhold.web.ask import Principal
+from steadhold.web.above import Seen
+from steadhold.web.ask import Principal, Problem
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+IN: Final = "/v1/in/{token}"
+"""The address of every door."""
 
 TRUSTED_SECONDS: Final = 2.0
 REMEMBERED_MAX: Final = 10_000
@@ -40,10 +50,9 @@ def hash_of(token: str) -> bytes:
 class Doorkeeper:
     """Finds the door of an address, on one server. It remembers briefly: whether a door still lets in says its plan."""
 
-    def __init__(
-        self, player: Player, entitle: Callable[[str, int | None], None], *, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._player, self._entitle, self._now = player, entitle, now
+    def __init__(self, player: Player, keyring: Keyring, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._player, self._keyring, self._now = player, keyring, now
+        self._refusals: OrderedDict[str, Bucket] = OrderedDict()
         self._seen: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
         self._at_once = asyncio.Semaphore(LOOKS_MAX)
 
@@ -61,10 +70,46 @@ class Doorkeeper:
         return None if place is None else self._learnt(hash, place, asked_at)
 
     def _learnt(self, hash: bytes, place: Place, asked_at: float) -> Principal:
-        self._entitle(place.workspace, place.requests_per_second_max)
+        self._keyring.entitle(place.workspace, place.requests_per_second_max)
         who = Principal(place.workspace, f"door:{place.door}", place.door, "service", ())
-        self._seen[hash] = (asked_at + TRUSTED_SECONDS, who)
-        self._seen.move_to_end(hash)
-        if len(self._seen) > REMEMBERED_MAX:
-            self._seen.popitem(last=False)
+        _remember(self._seen, hash, (asked_at + TRUSTED_SECONDS, who))
         return who
+
+    def rate(self, who: Principal) -> Problem | None:
+        """Count a request against its workspace's rate; 429 at once at a door where too many were refused lately."""
+        refused = self._refusals.get(who.key_id)
+        seconds = 0.0 if refused is None else refused.lacks(self._now())
+        if not seconds:
+            return self._keyring.rate(who)
+        why = "Too much that came to this door was refused; send this one again a little later."
+        return Problem("too_many_requests", why, headers=(("retry-after", str(math.ceil(seconds))),))
+
+    def watching(self, on: Callable[[Seen], None]) -> Callable[[Seen], None]:
+        """Hear of answers, too: what a door refused is counted there, and not against the workspace.
+
+        So whoever knows an address, and no secret, takes nothing from those who have a key.
+        """
+
+        def seen(one: Seen) -> None:
+            on(one)
+            if one.route == IN and 400 <= one.status < 500 and one.status != 429:
+                self._refused(one.of.token)
+
+        return seen
+
+    def _refused(self, token: str) -> None:
+        _, who = self._seen.get(hash_of(token), (0.0, None))
+        if who is None:
+            return
+        most = float(DOOR_REFUSALS_PER_SECOND_MAX)
+        bucket = self._refusals.get(who.key_id) or Bucket(most, most, self._now())
+        bucket.take(self._now())
+        _remember(self._refusals, who.key_id, bucket)
+        self._keyring.give_back(who)
+
+
+def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > REMEMBERED_MAX:
+        known.popitem(last=False)

@@ -11,7 +11,7 @@ from msgspec import UnsetType
 from steadhold import access
 from steadhold.access.authenticate import actor
 from steadhold.inboxes import doors
-from steadhold.inboxes.door_keeper import TALLY, hash_of, token_of
+from steadhold.inboxes.door_keeper import IN, TALLY, hash_of, token_of
 from steadhold.inboxes.door_model import (
     Came,
     CameIn,
@@ -46,7 +46,6 @@ from steadhold.web.ask import Answer, Ask, Problem, Reply, Request, Route, Topic
 
 PATH: Final = "/v1/inboxes/{inbox}/doors"
 DOOR: Final = f"{PATH}/{{door:uuid}}"
-IN: Final = "/v1/in/{token}"
 FIRST: Final = "00000000-0000-0000-0000-000000000000"
 
 _SIGNED: Final = (("www-authenticate", "Signature"),)
@@ -62,7 +61,7 @@ class DoorRoutes:
 
     def make(self, ask: Request) -> Ask[Any]:
         """Make a door, and show its address."""
-        self._sealable()
+        problem.need_sealing(self.sealing)
         inbox, id = ask.params["inbox"], ask.fresh
         if not ask.permits("inboxes:append", inbox):
             problem.stop("missing_scope", "Whoever makes a door may append: this key lacks the scope inboxes:append.",
@@ -82,7 +81,7 @@ class DoorRoutes:
 
     def rotate(self, ask: Request) -> Ask[Any]:
         """Have a new secret prove what comes in."""
-        self._sealable()
+        problem.need_sealing(self.sealing)
         inbox, id = ask.params["inbox"], ask.params["door"]
         body = decode.body(ask, DoorRotateBody)
         secret, shown = _secret(body.secret)
@@ -95,10 +94,6 @@ class DoorRoutes:
         """Take what a third party sends."""
         call = doors.come_in.call(ask.workspace, ask.who.key_id, Knock(ask.headers, ask.body), self.sealing)
         return Ask(call, _came, wakes=_wakes)
-
-    def _sealable(self) -> None:
-        if not self.sealing:
-            problem.stop("no_sealing_key", "Secrets are kept sealed: the operator sets `sealing_key` first.")
 
     def _sealed(self, workspace: str, door: str, secret: str) -> bytes:
         return self.sealing.seal(secret.encode(), doors.of_door(workspace, door))

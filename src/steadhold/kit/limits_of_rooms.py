@@ -94,6 +94,8 @@ DOOR_DRIFT_SECONDS_MAX: Final = 300
 """How far the time that a webhook signs may lie from the clock, either way."""
 
 DOOR_HOPS_MAX: Final = 8
+
+DOOR_REFUSALS_PER_SECOND_MAX: Final = 10
 """``x-steadhold-hops`` of what comes in at a door: what has come through more goes in a circle."""
 
 # --- locks ------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ from steadhold.envelopes import Bound, EnvelopeRefused, HighWater, Keyring, open
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.ids import new_id
 from steadhold.kit.sealed import MEDIA_TYPE, Kind, Seal, seal_of
-from steadhold.sdk.errors import BadAnswer, EnvelopeMismatch, NotFound, RevisionConflict
-from steadhold.sdk.grammar import Got, Pause, Script, Send
+from steadhold.sdk.deciding import TRIES_MAX, deciding
+from steadhold.sdk.errors import BadAnswer, EnvelopeMismatch
+from steadhold.sdk.grammar import Got, Script, Send
 from steadhold.sdk.words import at, change, put_if, read
 
-TRIES_MAX: Final = 32
 REVISION_END: Final = 2**63
 
 
@@ -132,19 +132,10 @@ class Vault:
         Raises:
             EnvelopeRefused: it cannot be opened. RevisionConflict: somebody writes it all the time.
         """
-        for tries in range(1, TRIES_MAX + 1):
-            try:
-                return (yield from self._rewrapped(kind, name, look))
-            except RevisionConflict:
-                if tries == TRIES_MAX:
-                    raise
-                yield Pause(0.1)
-        raise AssertionError("the last try returns or raises")
+        return (yield from deciding(look, lambda found: self._rewrapped(kind, name, found), TRIES_MAX, creates=True))
 
-    def _rewrapped(self, kind: Kind, name: str, look: Callable[[], Script[Shown]]) -> Script[bool]:
-        try:
-            shown = yield from look()
-        except NotFound:
+    def _rewrapped(self, kind: Kind, name: str, shown: Shown | None) -> Script[bool]:
+        if shown is None:
             return False
         said = seal_of(shown.raw)
         if isinstance(said, Seal) and said.kid == self.keyring.primary.kid:
@@ -164,4 +155,4 @@ def _next(told: EnvelopeMismatch, name: str, expected: int) -> int:
     return revision
 
 
-__all__ = ["TRIES_MAX", "EnvelopeRefused", "Shown", "Vault"]
+__all__ = ["EnvelopeRefused", "Shown", "Vault"]

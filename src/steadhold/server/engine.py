@@ -114,20 +114,20 @@ def _built(settings: Settings, dsn: str, pool: Pool, health: Health, routes: Ite
     lockstep = Lockstep(pool, flushers=flushers, patience_ms=settings.lock_timeout_ms, gathers=settings.processes > 1)
     player = lockstep if settings.player == "lockstep" else single
     keyring, hub, flights, tallies = Keyring(single), Hub(), Flights(), Tallies()
-    told = Subscriber(tallies.see)
+    told, keeper = Subscriber(tallies.see), Doorkeeper(single, keyring)
     above = Above(
         play=player.play,
         authenticate=keyring.principal,
-        admit=Doorkeeper(single, keyring.entitle).principal,
+        admit=keeper.principal,
         permits=permits,
         reach=within,
         receipted=functools.partial(receipted, kept_seconds=settings.retention.receipts_seconds),
         trouble=trouble,
-        rate=keyring.rate,
+        rate=keeper.rate,
         known=keyring.known,
         forget=keyring.forget,
         require=fences.require,
-        on=told.served,
+        on=keeper.watching(told.served),
         trace=told.begin,
         alarm=alarm,
         house=access.HOUSE,

@@ -7,6 +7,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
+from steadhold.kit.seal import Sealing
 from steadhold.web.ask import Headers, Problem, Stop
 from steadhold.web.codes import PROBLEMS
 
@@ -44,6 +45,12 @@ def encode(problem: Problem, base: str = "") -> bytes:
 def stop(code: str, detail: str, /, **extras: Any) -> NoReturn:
     """Answer with this problem at once."""
     raise Stop(Problem(code, detail, extras))
+
+
+def need_sealing(sealing: Sealing) -> None:
+    """Answer at once that no secret can be kept here, where nothing seals it."""
+    if not sealing:
+        stop("no_sealing_key", "Secrets are kept sealed: the operator sets `sealing_key` first.")
 
 
 def _at(revision: int | None) -> str:

@@ -76,10 +76,6 @@ class Doors:
     rules: Sequence[Allowed]
     kept_seconds: float
 
-    def _sealable(self) -> None:
-        if not self.sealing:
-            problem.stop("no_sealing_key", "Secrets are kept sealed: the operator sets `sealing_key` first.")
-
     def _url(self, url: str) -> None:
         if why := guard.url_fault(url, self.rules):
             problem.stop("bad_url", why, pointer="/url")
@@ -105,7 +101,7 @@ class Doors:
 
     def create(self, ask: Request) -> Ask[Any]:
         """Make an endpoint, disabled, and show its secret."""
-        self._sealable()
+        problem.need_sealing(self.sealing)
         body, id = decode.body(ask, wire.EndpointBody), ask.fresh
         self._url(body.url)
         waits = health.RETRY_SECONDS if body.retry_seconds is UNSET else body.retry_seconds
@@ -120,14 +116,14 @@ class Doors:
 
     def rotate(self, ask: Request) -> Ask[Any]:
         """Sign with a new secret, and show it."""
-        self._sealable()
+        problem.need_sealing(self.sealing)
         body, id = decode.body(ask, wire.EndpointRotateBody), ask.params["id"]
         text, sealed = self._secret(ask.workspace, id, asymmetric=body.asymmetric)
         return _once(plans.rotate.call(ask.workspace, id, sealed, body.grace_seconds, by=actor(ask)), text, 200)
 
     def change(self, ask: Request) -> Ask[Any]:
         """Change where an endpoint is and what it takes."""
-        self._sealable()
+        problem.need_sealing(self.sealing)
         body, id = decode.body(ask, wire.ChangeBody), ask.params["id"]
         changes: dict[str, Any] = {}
         if body.url is not UNSET:
