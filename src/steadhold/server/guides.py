@@ -54,7 +54,8 @@ STYLE: Final = """:root{color-scheme:light dark;--paper:#fff;--ink:#1c2126;--lin
 body{font:1rem/1.6 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem;
 background:var(--paper);color:var(--ink)}
 a{color:var(--link)}
-h1{font-size:1.8rem;line-height:1.25}h2{margin-top:2.2rem}p,ul,ol,h1,h2,h3{max-width:46rem}
+h1{font-size:1.8rem;line-height:1.25}p,li,h1,h2,h3{overflow-wrap:anywhere}
+h2{margin-top:2.2rem}p,ul,ol,h1,h2,h3{max-width:46rem}
 nav{padding:.5rem 0 1.5rem}footer{padding:3rem 0 1rem;font-size:.9rem}
 table{border-collapse:collapse;display:block;overflow-x:auto}
 th,td{border:1px solid color-mix(in srgb,currentColor 25%,transparent);padding:.3rem .6rem;text-align:left;
