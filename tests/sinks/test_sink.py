@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -63,3 +64,12 @@ def test_a_message_of_an_event_is_the_same_each_time():
     (sink,) = read_sinks([GOOD]).values()
     assert message(sink, EVENT) == message(sink, EVENT)
     assert message(sink, EVENT).headers["Nats-Msg-Id"] == "o@3"
+
+
+def test_a_message_names_the_trace_of_its_event_alone():
+    (sink,) = read_sinks([GOOD]).values()
+    given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    named = [
+        message(sink, replace(EVENT, trace=trace)).headers.get("traceparent") for trace in (given, "my-trace", None)
+    ]
+    assert named == [given, None, None]

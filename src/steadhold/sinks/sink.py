@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from steadhold.events import Event, cloudevents
+from steadhold.kit import traces
 from steadhold.kit.ids import is_id
 
 KINDS: Final = ("nats", "tls")
@@ -86,4 +87,6 @@ def message(sink: Sink, event: Event) -> Message:
     else:
         headers, body = cloudevents.binary(event, sink.source)
     subject = f"{sink.subject}.{subject_of(event.type)}"
-    return Message(subject, {"Nats-Msg-Id": event.event_id, **headers}, body)
+    cause = traces.traceparent(event.trace)
+    traced = {} if cause is None else {traces.HEADER: cause}
+    return Message(subject, {"Nats-Msg-Id": event.event_id, **headers, **traced}, body)
