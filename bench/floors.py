@@ -184,6 +184,10 @@ def _rest(raw: Raw) -> list[Floor]:
         Floor("server at rest, MB", 120, median_of(raw, "rest", "rest", "rss_mb"), at_least=False),
         Floor("steadhold --help, s", 0.3, median_of(raw, "rest", "rest", "help_seconds"), at_least=False),
         Floor("queries per second when idle", 2, median_of(raw, "rest", "rest", "queries_per_second"), at_least=False),
+        Floor("metrics with 100,000 jobs, ms", 20, median_of(raw, "rest", "metrics", "p50_ms"), at_least=False),
+        Floor(
+            "the same where all are ready, ms", 30, median_of(raw, "rest", "metrics_ready", "p50_ms"), at_least=False
+        ),
     ]
 
 
