@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from steadhold.server.app import App
@@ -33,6 +34,22 @@ class Spans:
 
     def named(self, name):
         return [span for span in self.all if span.name == name]
+
+
+class Stalled(SpanExporter):
+    """A collector that does not answer."""
+
+    def __init__(self):
+        self.asked, self.free = threading.Event(), threading.Event()
+        self.served, self.keeps_us = threading.get_ident(), False
+
+    def export(self, spans):
+        self.asked.set()
+        if threading.get_ident() == self.served:
+            self.keeps_us = True
+        else:
+            self.free.wait(60)
+        return SpanExportResult.SUCCESS
 
 
 @pytest.fixture

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
-import threading
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
+from steadhold import AsyncClient
 from steadhold.telemetry import caused, current
 from steadhold.telemetry.spans import ENDING, begin, doing
+from tests.telemetry.conftest import Stalled
 
 GIVEN = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -79,22 +80,6 @@ def test_nothing_loads_opentelemetry():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-class Stalled(SpanExporter):
-    """A collector that does not answer."""
-
-    def __init__(self):
-        self.asked, self.free = threading.Event(), threading.Event()
-        self.served, self.keeps_us = threading.get_ident(), False
-
-    def export(self, spans):
-        self.asked.set()
-        if threading.get_ident() == self.served:
-            self.keeps_us = True
-        else:
-            self.free.wait(60)
-        return SpanExportResult.SUCCESS
-
-
 def test_a_sampler_that_fails_costs_the_span_alone(monkeypatch, spans):
     monkeypatch.setattr(spans.provider, "get_tracer", lambda *_: 1 / 0)
     monkeypatch.setattr("steadhold.telemetry.spans._tracers", {})
@@ -110,6 +95,20 @@ def test_a_collector_that_does_not_answer_keeps_nobody_waiting(provided):
         assert stalled.asked.wait(30)
         assert not stalled.keeps_us
         assert not ENDING.flush(0.01)
+    finally:
+        stalled.free.set()
+    assert ENDING.flush(30)
+
+
+async def test_a_change_is_answered_while_no_collector_answers(provided, server):
+    stalled = Stalled()
+    provided(stalled)
+    try:
+        async with AsyncClient(**server.place) as client:
+            await client.state.create("a", 1)
+            assert await asyncio.to_thread(stalled.asked.wait, 30)
+            assert (await client.state.get("a")).value == 1
+        assert not stalled.keeps_us
     finally:
         stalled.free.set()
     assert ENDING.flush(30)
