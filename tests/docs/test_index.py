@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from steadhold.server import guides
-from tests.docs.blocks import ROOT
+from tests.docs.blocks import PAGES, ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWN = sorted(guides.figures())
@@ -72,3 +72,23 @@ def test_a_drawing_is_served_and_shown(name, site):
     assert {"concepts", "events"} <= set(shown)
     readme = SHOWN.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     assert name in [path for _, path in readme]
+
+
+@pytest.mark.parametrize("page", ["README", *sorted(page for page in PAGES if page.startswith("examples/"))])
+def test_links_of_the_repositorys_own_pages_lead_to_files(page):
+    folder = ROOT if page == "README" else ROOT / page
+    targets = [target for target in re.findall(r"\]\(([^)#\s]+)", PAGES[page]) if "://" not in target]
+    lost = [target for target in targets if not (folder / target).exists() and not target.startswith("/docs/")]
+    assert lost == []
+    assert [target for target in targets if target.startswith("/docs/") and target[6:] not in guides.pages()] == []
+
+
+def test_links_into_pages_lead_to_headings():
+    ids = {name: set(re.findall(r'id="([^"]+)"', guides.render(text, name))) for name, text in guides.pages().items()}
+    links = [
+        (name, target.removesuffix(".md") or name, heading)
+        for name, text in guides.pages().items()
+        for target, heading in re.findall(r"\]\((?:/docs/([\w.-]+))?#([^)\s]+)\)", text)
+    ]
+    assert links
+    assert [link for link in links if link[2] not in ids[link[1]]] == []
