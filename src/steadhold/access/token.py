@@ -22,17 +22,17 @@ class Token:
     env: str
     key_id: str
     secret: str = field(repr=False)
+    hash: bytes = field(init=False, repr=False)
+    """SHA-256 of id and secret. The secret has 256 random bits, so a slow hash would add nothing."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hash", hashlib.sha256(f"{self.key_id}_{self.secret}".encode()).digest())
 
     @property
     def text(self) -> str:
         """The key itself: `sh_<env>_<id>_<secret><checksum>`."""
         body = f"sh_{self.env}_{self.key_id}_{self.secret}"
         return body + _checksum(body)
-
-    @property
-    def hash(self) -> bytes:
-        """SHA-256 of id and secret. The secret has 256 random bits, so a slow hash would add nothing."""
-        return hashlib.sha256(f"{self.key_id}_{self.secret}".encode()).digest()
 
 
 def key_id_of(fresh: str) -> str:
