@@ -71,3 +71,18 @@ def test_a_turn_of_a_conversation_is_told_once(site, key, client, where):
     assert sorted(counted(client)) == [1, 2]
     turns = [json.loads(line)["turn"] for line in client.context.read(file.path).body.splitlines()]
     assert turns == ["one"] + ["two"] * 6
+
+
+@pytest.mark.parametrize("where", ["tool 2", "model 3"])
+def test_an_agent_in_a_job_goes_on_where_it_was_killed(site, key, client, where):
+    job = client.jobs.submit("clerk", "count").job_id
+    with running("clerk", site.url, key.key, where) as process:
+        ran = upto(process, where)
+        killed(process)
+    client.jobs.release(job, client.jobs.get(job).fence)  # what the end of its lease would do
+    with running("clerk", site.url, key.key) as process:
+        again = upto(process, "model 3")
+        ended = client.jobs.wait(job, timeout_seconds=60)
+    assert client.jobs.result(job).value == "counted 1 counted 2"
+    assert (ended.state, ran[-1], again[0]) == ("completed", where, where)  # nothing committed is asked again
+    assert sorted(counted(client)) == [1, 2]

@@ -12,6 +12,7 @@ from tests.docs.blocks import ROOT, of
 from tests.docs.given import GIVEN
 
 ELSEWHERE = {
+    "agents": "tests/adapters/test_guide.py",
     "README": "tests/journeys/test_readme.py",
     "envelopes": "tests/envelopes/test_guide.py",
     "library": "tests/play/test_library_page.py",

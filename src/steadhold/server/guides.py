@@ -25,7 +25,13 @@ GROUPS: Final = (
             *("schedules", "approvals", "webhooks", "commits", "envelopes"),
         ),
     ),
-    ("Ways in", ("sdk", "library", "worker", "cli", "mcp", "dashboard", "typescript", "mounted", "sinks", "testing")),
+    (
+        "Ways in",
+        (
+            *("sdk", "library", "worker", "cli", "mcp", "agents", "dashboard", "typescript", "mounted"),
+            *("sinks", "testing"),
+        ),
+    ),
     ("Operate", ("operate", "settings", "telemetry")),
     ("Reference", ("http", "errors")),
     ("Recipes", ("orders", "protected-table")),
