@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from steadhold.kit.ids import new_id
-from tests.dashboard.hostile import HOSTILE, shows
+from tests.dashboard.hostile import HOSTILE, unsafe
 
 EXACT = b'{"b":1.10, "a":[9007199254740993,1e400,-0],"\\u0041":null}'
 
@@ -63,9 +63,6 @@ async def audited(door, kind):
     return [row["resource"] for row in (await door("GET", f"/v1/audit?kind={kind}")).json["items"]]
 
 
-# --- lists
-
-
 async def test_jobs_are_listed_by_what_is_asked_for(seat, submit, claim, post):
     lost = await failed(submit, claim, post)
     waiting = await submit("mail", unique_key="u1", tags=["red"])
@@ -94,21 +91,16 @@ async def test_a_long_list_goes_on_with_its_filters(seat, post, door):
     assert (len(listed(page)), len(listed(await seat.get(next)))) == (50, 10)
 
 
-# --- one
-
-
 async def test_a_job_shows_its_leases_fences_stages_receipts_and_effects(seat, submit, claim, post, door):
     id = await submit(operation="the-submission", correlation_id="order-7", tags=["red"])
     first = await claim()
-    released = {"state": "accepted"}
-    await post(f"/v1/jobs/{id}/settle", fence=first["fence"], outcome=released)
+    await post(f"/v1/jobs/{id}/settle", fence=first["fence"], outcome={"state": "accepted"})
     second = await claim(worker="w2")
     stage = msgspec.json.encode({"fence": second["fence"], "result": {"pixels": 7}})
     assert (await door("PUT", f"/v1/jobs/{id}/checkpoints/decode", stage)).status in {200, 201}
     effect = {"effect_id": "charge:1", "kind": "charge", "target": "venue", "request_digest": "sha256:" + "0" * 64}
     await post("/v1/effects", **effect, job_id=id, job_fence=second["fence"])
-    page = await seat.get(f"/jobs/{id}")
-    running = page.text
+    running = (await seat.get(f"/jobs/{id}")).text
     for told in ("admitted", "claimed", "handed back", "worker w2", "stage decode", "order-7", "held until"):
         assert told in running, told
     assert f"attempt 1, fence {first['fence']}, worker w1" in running
@@ -178,9 +170,6 @@ async def test_receipts_are_shown_to_whoever_may_read_them(seated, submit):
     assert "the-submission" in (await (await seated("jobs:read", "jobs:submit")).get(f"/jobs/{id}")).text
 
 
-# --- what is done to one
-
-
 async def test_a_job_is_cancelled_with_a_reason(seat, submit, door):
     id = await submit()
     done = await seat.post(f"/jobs/{id}/cancel", reason="not wanted")
@@ -208,9 +197,6 @@ async def test_an_ended_job_is_retried_as_another_one(seat, submit, claim, post,
     page = (await seat.get(f"/jobs/{new}")).text
     assert ("admitted as a retry" in page, lost in page) == (True, True)
     assert (await seat.post(f"/jobs/{new}/retry")).code == "job_not_ended"
-
-
-# --- and to many
 
 
 async def test_many_are_counted_first_and_cancelled_only_as_they_were_counted(seat, submit, door):
@@ -284,25 +270,22 @@ async def test_a_reader_is_offered_nothing_and_may_do_nothing(seated, submit, do
     assert await state_of(door, id) == "accepted"
 
 
-# --- what programs say
-
-
 async def test_what_programs_say_of_jobs_is_text(seat, submit, claim, post):
     id = await submit(input={"text": HOSTILE})
     job = await claim()
     await post(f"/v1/jobs/{id}/heartbeat", fence=job["fence"], progress={"text": HOSTILE})
-    shows(await seat.get(f"/jobs/{id}"), msgspec.json.encode(HOSTILE).decode())
+    assert unsafe(await seat.get(f"/jobs/{id}"), msgspec.json.encode(HOSTILE).decode()) == []
     said = {"state": "failed", "error_code": "e", "message": HOSTILE, "class": "permanent"}
     await post(f"/v1/jobs/{id}/settle", fence=job["fence"], outcome=said)
-    shows(await seat.get(f"/jobs/{id}"), HOSTILE)
+    assert unsafe(await seat.get(f"/jobs/{id}"), HOSTILE) == []
     other = await submit()
     await seat.post(f"/jobs/{other}/cancel", reason=HOSTILE)
-    shows(await seat.get(f"/jobs/{other}"))
+    assert unsafe(await seat.get(f"/jobs/{other}")) == []
     made = await post("/v1/jobs", new_id(), type="read", input_ref=HOSTILE)
-    shows(await seat.get(f"/jobs/{made['job_id']}"), HOSTILE)
+    assert unsafe(await seat.get(f"/jobs/{made['job_id']}"), HOSTILE) == []
 
 
 async def test_what_is_asked_for_is_text(seat):
     for path in ("/jobs?type=", "/jobs?tag=", "/jobs?created_after=", "/jobs:cancel?unique_key="):
-        shows(await seat.get(path + quote(HOSTILE)))
-    shows(await seat.post("/jobs:cancel", type=HOSTILE, ids=[HOSTILE], count="1"))
+        assert unsafe(await seat.get(path + quote(HOSTILE))) == []
+    assert unsafe(await seat.post("/jobs:cancel", type=HOSTILE, ids=[HOSTILE], count="1")) == []
