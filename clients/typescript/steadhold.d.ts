@@ -7354,7 +7354,7 @@ export interface operations {
             415: components["responses"]["Problem"];
             /** @description `misdirected_request` */
             421: components["responses"]["Problem"];
-            /** @description `operation_clock`, `operation_mismatch` */
+            /** @description `operation_clock`, `operation_mismatch`, `unknown_reference` */
             422: components["responses"]["Problem"];
             /** @description `too_many_requests` */
             429: components["responses"]["Problem"];
@@ -12853,7 +12853,7 @@ export interface operations {
             415: components["responses"]["Problem"];
             /** @description `misdirected_request` */
             421: components["responses"]["Problem"];
-            /** @description `bad_schedule`, `bad_time_zone`, `never_due`, `operation_clock`, `operation_mismatch`, `target_unknown`, `two_sources` */
+            /** @description `bad_schedule`, `bad_time_zone`, `never_due`, `operation_clock`, `operation_mismatch`, `target_unknown`, `two_sources`, `unknown_reference` */
             422: components["responses"]["Problem"];
             /** @description `condition_inexact`, `condition_required` */
             428: components["responses"]["Problem"];
