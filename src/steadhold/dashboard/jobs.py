@@ -26,7 +26,12 @@ STAGES_SHOWN: Final = 100
 EFFECTS_TOLD: Final = 10
 """Effects whose histories stand in the timeline; the others are only listed."""
 
+RECEIPTS_LOOKED_FOR: Final = 8
+"""Things asked of a job whose receipts are looked for."""
+
 CHOSEN_MAX: Final = 200
+"""Jobs that are picked one by one and go at once."""
+
 Verb: TypeAlias = Literal["cancel", "retry"]
 
 
@@ -110,7 +115,7 @@ async def _effects(view: View, job: Facts) -> list[timeline.Line]:
 async def _receipts(view: View, id: str, events: list[Facts]) -> list[timeline.Line]:
     """Receipts of what was asked of the job: there is one where a request had an operation id."""
     asked = {"job.accepted", "job.cancelled", "job.cancel_requested", "job.signalled"}
-    at = [moment(event["occurred_at"]) for event in events if event["type"] in asked][:20]
+    at = [moment(event["occurred_at"]) for event in events if event["type"] in asked][:RECEIPTS_LOOKED_FOR]
     if not at:
         return []
     found = await view.play(operations.near.call(view.workspace, f"job:{id}", at))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SQL = load(__file__)
 T = TypeVar("T")
-NEAR_MAX: Final = 2_000
+NEAR_MAX: Final = 1_000
 
 
 def receipted(
