@@ -6,13 +6,13 @@ import pytest
 
 from steadhold.server.app import App
 from steadhold.server.settings import Settings
-from tests.dashboard.seats import Seat, key_of
+from tests.dashboard.seats import SEALING, Seat, key_of
 from tests.web.toy import Client
 
 
 @pytest.fixture
 def settings(dsn):
-    return Settings(database_url=dsn, pool_size=4, background=False)
+    return Settings(database_url=dsn, pool_size=4, background=False, sealing_key=SEALING)
 
 
 @pytest.fixture

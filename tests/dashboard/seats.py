@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from html import unescape
 from urllib.parse import urlencode
 
@@ -15,6 +16,8 @@ from tests.web.toy import Client
 
 CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 ORIGIN = "http://server"
+SEALING = b64encode(bytes(32)).decode()
+"""By which a test's server seals secrets of webhooks."""
 
 
 async def key_of(app, workspace, *, kind="person", scopes=("*:*",)):

@@ -21,7 +21,7 @@ from steadhold.server.app import App
 from steadhold.server.listening import listen
 from steadhold.server.run import serving
 from steadhold.server.settings import Settings
-from tests.dashboard.seats import key_of
+from tests.dashboard.seats import SEALING, key_of
 from tests.suites.npm import absent, modules
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -56,7 +56,8 @@ class Site:
 @contextmanager
 def standing(dsn, workspace, **settings):
     """A server on this database for as long as the block."""
-    made = Settings(database_url=dsn, pool_size=4, port=0, **{"background": False, **settings})
+    usual = {"background": False, "sealing_key": SEALING, "webhooks_allow": ("http://127.0.0.0/8:*",)}
+    made = Settings(database_url=dsn, pool_size=4, port=0, **{**usual, **settings})
     told, found = threading.Event(), []
 
     ended = asyncio.Event()
@@ -126,6 +127,14 @@ class Person:
     def reads(self, text):
         """Wait until this text is seen."""
         self.page.locator("main").get_by_text(text).first.wait_for(timeout=40_000)
+        return True
+
+    def comes_to_read(self, text):
+        """Wait until the page shows this text: with scripts by itself, without as often as it is read again."""
+        found = self.page.locator("main").get_by_text(text, exact=True).first
+        while not self.scripts and not found.is_visible():
+            self.page.reload()
+        found.wait_for()
         return True
 
     def may_see(self, status):

@@ -28,7 +28,7 @@ _WORDS: Final = {
     " succeeded used",
     "busy": "accepted initiated open pending planned requested running started",
     "warn": "abandoned blocked coalesced disputed lapsed needed paused retried skipped unknown waiting",
-    "bad": "disabled exhausted expired failed lost parked refused rejected reversed revoked",
+    "bad": "disabled exhausted expired failed failing lost parked refused rejected reversed revoked",
 }
 TONES: Final = {word: tone for tone, words in _WORDS.items() for word in words.split()}
 """The tone in which a state's word is shown; of every other it is grey."""
