@@ -16,7 +16,8 @@ KNOWN = {("effects", "lines_of_jobs", "jobs"), ("jobs", "ahead", "inbox_events")
 
 
 def statements(room):
-    _, *named = re.split(r"^-- name: (\w+)\n", (ROOMS / room / "statements.sql").read_text(encoding="utf-8"), flags=re.M)
+    text = (ROOMS / room / "statements.sql").read_text(encoding="utf-8")
+    _, *named = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)
     return zip(named[::2], named[1::2], strict=True)
 
 

@@ -77,10 +77,14 @@ def put(
     if create == (if_match is not None):
         raise click.UsageError("Say what is replaced: --create where there is no file, or --if-match REVISION.")
     kind = content_type or mimetypes.guess_type(file)[0]
-    written = client.context.write(
+    if file != "-":
+        out.one(client.context.upload(
+            path, file, if_revision=if_match, content_type=kind or "application/octet-stream", operation_id=operation_id
+        ))  # fmt: skip
+        return
+    out.one(client.context.write(
         path, _read(file), if_revision=if_match, content_type=kind, operation_id=operation_id
-    )
-    out.one(written)
+    ))  # fmt: skip
 
 
 @context.command()
@@ -129,7 +133,7 @@ def usage(client: Client, out: Out) -> None:
 @asks
 def export(client: Client, prefix: str, output: str | None) -> None:
     """Write all files under PREFIX as one archive, which any `tar` reads."""
-    _write([client.context.export(prefix)], output)
+    _write(client.context.export_pieces(prefix), output)
 
 
 @context.command("import")
@@ -142,7 +146,8 @@ def import_(client: Client, file: str, prefix: str, out: Out) -> None:
 
     The exit code is 1 where a file was refused.
     """
-    came = client.context.import_files(_read(file), prefix=prefix)
+    room = client.context
+    came = room.import_files(_read(file), prefix=prefix) if file == "-" else room.import_archive(file, prefix=prefix)
     out.many(came.files, ("path", "status", "revision", "code"))
     if came.detail:
         click.echo(came.detail, err=True)

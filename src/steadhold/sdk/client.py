@@ -1,4 +1,4 @@
-"""The two clients: they play scripts, one blocking and one with asyncio. Only this file knows a socket."""
+"""The two clients: they play scripts, one blocking and one with asyncio. Only this file and `lines` know a socket."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import os
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Coroutine, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Self, TypeVar
 
 import httpx2
 
 from steadhold.sdk.address import Address, address
-from steadhold.sdk.errors import BadAnswer
-from steadhold.sdk.grammar import Async, Give, Got, Lost, Mode, Pause, Script, Send, Stream, Sync
+from steadhold.sdk.grammar import Async, Give, Got, Lost, Mode, More, Pause, Script, Send, Stream, Sync
+from steadhold.sdk.lines import AsyncLine, Body, Line, got, in_threads, lost
 from steadhold.sdk.retry import Patience, persist
 from steadhold.sdk.rooms import Rooms
 from steadhold.telemetry import caused
@@ -25,9 +25,6 @@ T = TypeVar("T")
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 """An answer's body, unless a client is made with another limit."""
 
-_UNSENT: Final = (
-    httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError, httpx2.UnsupportedProtocol,
-)  # fmt: skip
 _LIMITS: Final = httpx2.Limits(max_connections=200, max_keepalive_connections=100, keepalive_expiry=30.0)
 
 
@@ -98,6 +95,9 @@ class _Base(Rooms[Mode]):
     @abstractmethod
     def _connections(self) -> Any: ...
 
+    @abstractmethod
+    def _content(self, source: Iterator[bytes]) -> Any: ...
+
     def _settings(self, transport: type[Any]) -> dict[str, Any]:
         """How httpx2 is set up. Without TLS no certificates are loaded; loopback heeds no proxies."""
         from steadhold import __version__
@@ -117,29 +117,8 @@ class _Base(Rooms[Mode]):
         if self._workspace is not None:
             url += f"{'&' if '?' in url else '?'}workspace={self._workspace}"
         timeout = httpx2.Timeout(self._timeout, read=self._timeout + send.wait_seconds)
-        return http.build_request(send.method, url, headers=caused(send.headers), content=send.body, timeout=timeout)
-
-
-class _Body:
-    """The bytes of an answer as they arrive: no more than allowed, and within the time of one try."""
-
-    def __init__(self, bytes_max: int, seconds: float) -> None:
-        self.data, self._max, self._ends_at = bytearray(), bytes_max, time.monotonic() + seconds
-
-    def add(self, chunk: bytes) -> None:
-        self.data += chunk
-        if len(self.data) > self._max:
-            raise BadAnswer(f"The answer has more than {self._max} bytes; ask for less, or raise answer_bytes_max.")
-        if time.monotonic() > self._ends_at:
-            raise httpx2.ReadTimeout("the answer came too slowly")
-
-
-def _lost(error: httpx2.TransportError) -> Lost:
-    return Lost(f"{type(error).__name__}: {error}".rstrip(": "), sent=not isinstance(error, _UNSENT))
-
-
-def _got(response: httpx2.Response, body: _Body) -> Got:
-    return Got(response.status_code, dict(response.headers), bytes(body.data))
+        content = send.body if send.source is None else self._content(send.source())
+        return http.build_request(send.method, url, headers=caused(send.headers), content=content, timeout=timeout)
 
 
 @contextmanager
@@ -170,7 +149,7 @@ class Client(_Base[Sync]):
 
     def flow(self, stream: Stream[T]) -> Generator[T, None, None]:
         """Iterate over what a stream gives."""
-        steps = persist(stream, self._patience)
+        steps, line = persist(stream, self._patience), Line()
         try:
             step = next(steps)
             while True:
@@ -178,10 +157,11 @@ class Client(_Base[Sync]):
                     yield step.item
                     step = next(steps)
                 else:
-                    step = steps.send(self._act(step))
+                    step = steps.send(line.more(step) if isinstance(step, More) else self._act(step, line))
         except StopIteration:
             return
         finally:
+            line.close()
             steps.close()
 
     def close(self) -> None:
@@ -202,27 +182,32 @@ class Client(_Base[Sync]):
     def _connections(self) -> httpx2.Client:
         return httpx2.Client(**self._settings(httpx2.HTTPTransport))
 
-    def _act(self, step: Send | Pause | Give[Any]) -> Got | Lost | None:
+    def _content(self, source: Iterator[bytes]) -> Iterator[bytes]:
+        return source
+
+    def _act(self, step: Send | Pause | More | Give[Any], line: Line | None = None) -> Got | Lost | None:
         if isinstance(step, Send):
             with _told(step):
-                return self._ask(step)
+                return self._ask(step, line)
         if isinstance(step, Pause):
             time.sleep(step.seconds)
         return None
 
-    def _ask(self, send: Send) -> Got | Lost:
+    def _ask(self, send: Send, line: Line | None) -> Got | Lost:
         http: httpx2.Client = self._at_home(os.getpid())
         try:
             response = http.send(self._request(http, send), stream=True)
+            if send.opens and response.is_success and line is not None:
+                return line.opened(response)
             try:
-                body = _Body(self._bytes_max, self._timeout + send.wait_seconds)
+                body = Body(self._bytes_max, self._timeout + send.wait_seconds)
                 for chunk in response.iter_raw():
                     body.add(chunk)
-                return _got(response, body)
+                return got(response, body.data)
             finally:
                 response.close()
         except httpx2.TransportError as error:
-            return _lost(error)
+            return lost(error)
 
 
 class AsyncClient(_Base[Async]):
@@ -245,7 +230,7 @@ class AsyncClient(_Base[Async]):
 
     async def flow(self, stream: Stream[T]) -> AsyncGenerator[T, None]:
         """Iterate over what a stream gives."""
-        steps = persist(stream, self._patience)
+        steps, line = persist(stream, self._patience), AsyncLine()
         try:
             step = next(steps)
             while True:
@@ -253,10 +238,11 @@ class AsyncClient(_Base[Async]):
                     yield step.item
                     step = next(steps)
                 else:
-                    step = steps.send(await self._act(step))
+                    step = steps.send(await (line.more(step) if isinstance(step, More) else self._act(step, line)))
         except StopIteration:
             return
         finally:
+            await line.close()
             steps.close()
 
     async def close(self) -> None:
@@ -277,24 +263,29 @@ class AsyncClient(_Base[Async]):
     def _connections(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(**self._settings(httpx2.AsyncHTTPTransport))
 
-    async def _act(self, step: Send | Pause | Give[Any]) -> Got | Lost | None:
+    def _content(self, source: Iterator[bytes]) -> AsyncIterator[bytes]:
+        return in_threads(source)
+
+    async def _act(self, step: Send | Pause | More | Give[Any], line: AsyncLine | None = None) -> Got | Lost | None:
         if isinstance(step, Send):
             with _told(step):
-                return await self._ask(step)
+                return await self._ask(step, line)
         if isinstance(step, Pause):
             await asyncio.sleep(step.seconds)
         return None
 
-    async def _ask(self, send: Send) -> Got | Lost:
+    async def _ask(self, send: Send, line: AsyncLine | None) -> Got | Lost:
         http: httpx2.AsyncClient = self._at_home((os.getpid(), asyncio.get_running_loop()))
         try:
             response = await http.send(self._request(http, send), stream=True)
+            if send.opens and response.is_success and line is not None:
+                return await line.opened(response)
             try:
-                body = _Body(self._bytes_max, self._timeout + send.wait_seconds)
+                body = Body(self._bytes_max, self._timeout + send.wait_seconds)
                 async for chunk in response.aiter_raw():
                     body.add(chunk)
-                return _got(response, body)
+                return got(response, body.data)
             finally:
                 await response.aclose()
         except httpx2.TransportError as error:
-            return _lost(error)
+            return lost(error)

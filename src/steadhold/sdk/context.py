@@ -9,6 +9,7 @@ from typing import Final
 
 from steadhold.kit import fields
 from steadhold.kit.fields import FenceRef
+from steadhold.sdk.context_large import OCTETS, TAR, LargeFiles
 from steadhold.sdk.context_shapes import (
     ContextUsage,
     File,
@@ -21,7 +22,7 @@ from steadhold.sdk.context_shapes import (
 )
 from steadhold.sdk.deciding import TRIES_MAX, deciding
 from steadhold.sdk.errors import BadAnswer, Problem
-from steadhold.sdk.grammar import Give, Got, Mode, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.grammar import Give, Got, Mode, Script, Send, Stream, flow, verb
 from steadhold.sdk.watching import each_content
 from steadhold.sdk.words import at, change, pages, put_if, read, verified
 
@@ -30,12 +31,10 @@ __all__ = ["ContextRoom", "ContextUsage", "File", "FileEntry", "FileKept", "File
 PIECE_BYTES: Final = 4 * 1024 * 1024
 """How much of a file `pieces` asks for at once."""
 
-OCTETS: Final = "application/octet-stream"
 TEXT: Final = "text/plain; charset=utf-8"
-TAR: Final = "application/x-tar"
 
 
-class ContextRoom(Room[Mode]):
+class ContextRoom(LargeFiles[Mode]):
     """`client.context`."""
 
     @verb

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar, cast, overload
@@ -24,7 +24,9 @@ Identity: TypeAlias = Literal["reading", "receipt", "own"]
 class Send:
     """One request, as often as it has to be sent. `target` is path and query, percent-encoded.
 
-    `wait_seconds` is how long the server may hold the answer back; `give_up_seconds` replaces the client's own.
+    `wait_seconds` is how long the server may hold the answer back; `give_up_seconds` replaces the client's own. A
+    `source` is read anew for each try, in place of a `body`. `opens`: of an answer that says yes only the head is read,
+    and its body by `More`, in a stream.
     """
 
     method: str
@@ -35,6 +37,8 @@ class Send:
     operation_id: str | None = None
     wait_seconds: float = 0.0
     give_up_seconds: float | None = None
+    source: Callable[[], Iterator[bytes]] | None = None
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,13 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class More:
+    """The next bytes of the answer that was opened last: None at its end, `Lost` where it was cut."""
+
+    silent_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """Let some time pass. What a script asks for is the longest: a random part of it passes."""
 
@@ -83,7 +94,7 @@ class Give(Generic[T]):
 
 
 Script: TypeAlias = Generator[Send | Pause, Got, T]
-Stream: TypeAlias = Generator[Send | Pause | Give[T], Got, None]
+Stream: TypeAlias = Generator[Send | Pause | More | Give[T], Any, None]
 
 
 class Sync:

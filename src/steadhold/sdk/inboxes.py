@@ -9,14 +9,17 @@ import msgspec
 
 from steadhold.kit import ids
 from steadhold.kit.exact import JsonValue
-from steadhold.sdk.errors import BadAnswer
-from steadhold.sdk.grammar import Give, Mode, Player, Room, Script, Send, Stream, flow, verb
+from steadhold.sdk.errors import BadAnswer, problem_of
+from steadhold.sdk.grammar import Give, Got, Mode, More, Pause, Player, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.inboxes_consuming import ConsumerRoom
 from steadhold.sdk.inboxes_doors import DoorsRoom
 from steadhold.sdk.inboxes_shapes import Appended, ConsumerState, Event, Gap, InboxState, Line, Made, New, Page
+from steadhold.sdk.sse import Reader, Told
 from steadhold.sdk.words import UNSET, WAIT_SECONDS, Unset, at, change, if_match, members, pages, put_if, raw_json, read
 
 NDJSON: Final = "application/x-ndjson"
+SILENT_SECONDS: Final = 45.0
+"""How long a stream may say nothing: the server says at least that it is there every fifteen seconds."""
 
 
 class InboxesRoom(Room[Mode]):
@@ -197,6 +200,29 @@ class InboxRoom(Room[Mode]):
             epoch, after = found.epoch, found.next_after
 
     @flow
+    def stream(self, *, epoch: str | None = None, after: int | None = None) -> Stream[Event | Gap]:
+        """As `follow`, over one connection on which the server sends: it is made anew wherever it breaks.
+
+        It goes on behind what was given last, so nothing comes twice and nothing is left out.
+
+        Raises:
+            InboxRestored: the epoch has ended; read anew. BeyondHead, NotFound. Problem: too many streams are open.
+        """
+        last, tries = None if epoch is None or after is None else f"{epoch}:{after}", 0
+        while True:
+            headers = {} if last is None else {"last-event-id": last}
+            yield Send("GET", at("inboxes", self.name, "stream"), headers, opens=True)
+            reader = Reader()
+            while isinstance(piece := (yield More(SILENT_SECONDS)), bytes):
+                for told in reader.feed(piece):
+                    if told.kind == "problem":
+                        raise _ended(told)
+                    yield Give(_item(told))
+                    last, tries = told.id or last, 0
+            tries += 1
+            yield Pause(min(5.0, 0.1 * 2.0 ** min(tries, 10)))
+
+    @flow
     def export(self, *, epoch: str | None = None, after: int | None = None) -> Stream[Event | Gap]:
         """Every event and gap behind a position that there is now.
 
@@ -217,6 +243,23 @@ class InboxRoom(Room[Mode]):
     def consumers(self) -> Stream[ConsumerState]:
         """Every consumer of the inbox, in the order of names."""
         yield from pages(lambda cursor: at("inboxes", self.name, "consumers", cursor=cursor), ConsumerState)
+
+
+def _item(told: Told) -> Event | Gap:
+    kind: type[Event | Gap] = Gap if told.kind == "gap" else Event
+    try:
+        return msgspec.json.decode(told.data, type=kind)
+    except msgspec.DecodeError as error:
+        raise BadAnswer(f"The stream holds what is no event: {error}.") from error
+
+
+def _ended(told: Told) -> Exception:
+    """Why a stream that had begun goes no further."""
+    try:
+        status = int(msgspec.json.decode(told.data)["status"])
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+        return BadAnswer("The stream has ended with what is no problem.")
+    return problem_of(Got(status, {"content-type": "application/problem+json"}, told.data))
 
 
 def page(inbox: str, epoch: str | None, after: int | None, limit: int | None, wait_seconds: float) -> Script[Page]:

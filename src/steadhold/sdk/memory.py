@@ -12,7 +12,7 @@ from steadhold.sdk.context import TEXT, ContextRoom
 from steadhold.sdk.context_shapes import File, FileEntry, FileMoved, FileWritten
 from steadhold.sdk.deciding import TRIES_MAX, deciding
 from steadhold.sdk.errors import EnvelopeMismatch, NotFound, Problem, RevisionConflict, StorageExhausted
-from steadhold.sdk.grammar import Give, Mode, Player, Room, Script, Stream, verb
+from steadhold.sdk.grammar import Give, Mode, More, Player, Room, Script, Stream, verb
 from steadhold.sdk.memory_text import MemoryRefused, Place, missing
 
 
@@ -173,6 +173,7 @@ class MemoryRoom(Room[Mode]):
                     found.append(step.item)
                     step = next(stream)
                 else:
+                    assert not isinstance(step, More), "a list is asked for page by page"
                     step = stream.send((yield step))
         except StopIteration:
             return found

@@ -17,7 +17,7 @@ import msgspec
 
 from steadhold.kit import exact
 from steadhold.sdk.errors import BadAnswer, OutcomeUnknown, Problem, SteadholdError, Unreachable, problem_of
-from steadhold.sdk.grammar import Give, Got, Lost, Pause, Send
+from steadhold.sdk.grammar import Give, Got, Lost, More, Pause, Send
 from steadhold.sdk.words import at, read
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class Patience:
 _OF_THE_ID: Final = frozenset({"operation_mismatch", "operation_abandoned", "operation_expired", "operation_clock"})
 """Refusals that say of the id itself that this request has not taken effect under it."""
 
-Steps: TypeAlias = Generator[Send | Pause | Give[Any], Any, T]
+Steps: TypeAlias = Generator[Send | Pause | More | Give[Any], Any, T]
 Fate: TypeAlias = Literal["done", "refused", "unchanged", "unknown", "failed"]
 """An answer is final (done, refused); or worth another try, and nothing was changed, or nobody knows; or the server
 failed in the middle, which is final and says nothing."""
@@ -62,6 +62,9 @@ def persist(script: Generator[Any, Got, T], patience: Patience) -> Steps[T]:
     try:
         step = next(script)
         while True:
+            if isinstance(step, More):
+                step = script.send((yield step))
+                continue
             if not isinstance(step, Send):
                 yield Pause(patience.chance() * step.seconds) if isinstance(step, Pause) else step
                 step = next(script)
