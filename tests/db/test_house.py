@@ -238,3 +238,18 @@ async def test_one_look_is_enough_for_a_while(housed: str, monkeypatch: pytest.M
             async with pool.connection():
                 pass
     assert looks == 1
+
+
+async def test_a_connection_that_said_its_last_words_is_replaced(housed: str) -> None:
+    """A server that shuts down says so before it closes; whoever asks in between is told by the driver alone."""
+    words = b"SFATAL\0VFATAL\0C57P02\0Mshutting down\0\0"
+    async with Pool(housed, size=1) as pool:
+        async with pool.connection() as first:
+            pass
+        first._protocol.data_received(b"E" + (4 + len(words)).to_bytes(4, "big") + words)
+        assert not first.is_closed()
+        pool._look_at = 0.0
+        async with pool.connection() as second:
+            assert second is not first
+            assert await second.fetchval("select 1") == 1
+        assert pool.open == 1

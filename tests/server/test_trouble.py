@@ -27,6 +27,7 @@ from steadhold.web.codes import PROBLEMS
         (TimeoutError(), "unavailable", 503),
         (asyncpg.TooManyConnectionsError("too many"), "unavailable", 503),
         (asyncpg.AdminShutdownError("bye"), "unavailable", 503),
+        (asyncpg.InternalClientError("another operation (2) is in progress"), "unavailable", 503),
         (asyncpg.DiskFullError("no space"), "unavailable", 503),
     ],
 )

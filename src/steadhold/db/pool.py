@@ -35,6 +35,7 @@ ABSENT = (
     asyncpg.TooManyConnectionsError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    asyncpg.InternalClientError,  # its last words were read, and the end of the connection was not yet seen
     StandbyError,
 )
 
