@@ -33,6 +33,7 @@ from steadhold.kit.rules import Fence, Id, Length, Moment, Reference, Uuid
 from steadhold.kit.sql import Item, Row
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+ALL_BYTES: Final = 2**62
 UNLIMITED: Final[Mapping[str, int]] = MappingProxyType({})
 
 Types: TypeAlias = Annotated[Sequence[Id], Meta(max_length=limits.CLAIM_TYPES_MAX)]
@@ -78,24 +79,27 @@ def claim(
     versions: Sequence[Id] = (),
     floor: Moment = EPOCH,
     key: Id | None = None,
+    inputs_bytes_max: int = ALL_BYTES,
 ) -> Plan[list[Claimed]]:
     """Take up to `limit` ready jobs of these types, by priority (0 first), `run_at` and id; each under a new fence.
 
     `lease_seconds` may only shorten the lease of a job's configuration. Under the same `key` the claim answers
     what it still holds and takes nothing more. `floor` is a hint: jobs due before it are passed over, so whoever
-    gives one also claims without it every few seconds.
+    gives one also claims without it every few seconds. Inputs beyond `inputs_bytes_max` together are not in the
+    answer: such a job has neither `input` nor `input_ref`, and is for `with_inputs`.
     """
     if key is not None and not (yield from rows(SQL.claim_once, workspace=workspace, key=key)):
         return (yield from _still_held(workspace, key))
     ask = {
         "workspace": workspace, "worker": worker, "types": list(dict.fromkeys(types)), "lease_seconds": lease_seconds,
         "versions": list(versions), "floor": floor, "key_max": model.DEFAULTS.concurrency.key_max,
+        "inputs_bytes_max": inputs_bytes_max,
     }  # fmt: skip
     got: list[Claimed] = []
     while len(got) < limit:
         taken, picked = yield from _take(ask, limit - len(got))
         admitted = yield from _within_limits(workspace, picked)
-        got += sorted(taken + (yield from _start(workspace, worker, admitted)), key=_turn) if picked else taken
+        got += sorted(taken + (yield from _start(ask, admitted)), key=_turn) if picked else taken
         if len(admitted) == len(picked) or not (taken or admitted):
             break
     if key is not None and got:
@@ -143,15 +147,16 @@ def _within_limits(workspace: str, picked: Sequence[Picked]) -> Plan[list[Picked
     return kept
 
 
-def _start(workspace: str, worker: str, picked: Sequence[Picked]) -> Plan[list[Claimed]]:
+def _start(ask: Item, picked: Sequence[Picked]) -> Plan[list[Claimed]]:
     """Grant each job to the worker and move it; what was granted under which fence is its history's."""
+    workspace, worker = ask["workspace"], ask["worker"]
     grants = yield from _grant(workspace, worker, picked)
     taken = [(job, grants[job.id]) for job in picked if job.id in grants]
     yield from each(SQL.occupy, [
         {"workspace": workspace, "key": key, "id": job.id, "fence": grant.fence}
         for job, grant in taken for key in job.limits()
     ])  # fmt: skip
-    hands = yield from each(SQL.start, [_started(workspace, worker, job, grant) for job, grant in taken])
+    hands = yield from each(SQL.start, [_started(ask, job, grant) for job, grant in taken])
     got = [
         Claimed(job.id, grant.fence, grant.length_seconds, grant.until, *hand[0])
         for (job, grant), hand in zip(taken, hands, strict=True)
@@ -182,10 +187,11 @@ def _wanted(worker: str, job: Picked) -> Wanted:
     return Wanted(moving.subject(job.id), worker, max(job.lease_seconds, 0.001))
 
 
-def _started(workspace: str, worker: str, job: Picked, grant: Granted) -> dict[str, Any]:
+def _started(ask: Item, job: Picked, grant: Granted) -> dict[str, Any]:
     return {
-        "workspace": workspace,
-        "worker": worker,
+        "workspace": ask["workspace"],
+        "worker": ask["worker"],
+        "inputs_bytes_max": ask["inputs_bytes_max"],
         "id": job.id,
         "held": job.revision,
         "fence": grant.fence,

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from steadhold.jobs import model, moving
 from steadhold.jobs.model import Cancelled, Completed, Failed, Job, State
 from steadhold.jobs.moving import SQL
-from steadhold.jobs.outcomes import Checkpoint
+from steadhold.jobs.outcomes import Checkpoint, Claimed
 from steadhold.jobs.steering import Filter
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page
@@ -134,6 +136,17 @@ def _with_effects(workspace: str, views: Sequence[View]) -> Plan[list[View]]:
 def contents(workspace: str, id: Uuid) -> Plan[Contents | Missing]:
     """Read a job's input and result, byte for byte."""
     return (yield from maybe(SQL.bytes_of, Contents, workspace=workspace, id=id)) or Missing()
+
+
+@operation
+def with_inputs(workspace: str, claimed: Sequence[Claimed]) -> Plan[list[Claimed]]:
+    """Add inputs that a claim left out. It needs a transaction of its own: while its answer waits for whoever asked,
+    which may have been halted, nothing is locked.
+    """
+    left_out = [job for job in claimed if job.input is None and job.input_ref is None]
+    hands = yield from each(SQL.inputs, [{"workspace": workspace, "id": job.id} for job in left_out])
+    found = {job.id: hand[0][0] for job, hand in zip(left_out, hands, strict=True) if hand}
+    return [msgspec.structs.replace(job, input=found[job.id]) if job.id in found else job for job in claimed]
 
 
 @operation

@@ -320,7 +320,9 @@ with {ready}, plain as materialized (
   from started s
 )
 select s.id, s.fence, s.length_seconds, s.ends, s.revision, s.root, s.type, s.configuration_revision, s.attempt,
-  s.priority, s.stages, s.input, s.input_ref, s.input_digest, s.inputs, s.run_at, s.deadline_at, s.timeout_at,
+  s.priority, s.stages,
+  case when sum(octet_length(s.input)) over (rows unbounded preceding) <= :inputs_bytes_max::bigint then s.input end,
+  s.input_ref, s.input_digest, s.inputs, s.run_at, s.deadline_at, s.timeout_at,
   s.evidence_not_before, s.correlation_id, s.trace, null::text, null::int, null::int
 from started s
 union all
@@ -362,17 +364,28 @@ with i as (
     :length_seconds::float8[], :slotted::boolean[]
   ) with ordinality as i(id, held, fence, worker, until, length_seconds, slotted, n)
   order by i.id, i.n
+), started as (
+  update steadhold.jobs j set
+    state = 1, fence = i.fence, attempt = j.attempt + 1, worker = i.worker, claimed_at = steadhold.clock(),
+    revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
+    leased_seconds = i.length_seconds, slotted = i.slotted,
+    timeout_at = i.until + make_interval(secs => j.timeout_seconds - i.length_seconds)
+  from i
+  where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
+  returning i.n, j.revision, j.root::text as root, j.type, j.configuration_revision, j.attempt, j.priority, j.stages,
+    j.input, j.input_ref, j.input_digest, j.inputs, j.run_at, j.deadline_at, j.timeout_at, j.evidence_not_before,
+    j.correlation_id, j.trace
 )
-update steadhold.jobs j set
-  state = 1, fence = i.fence, attempt = j.attempt + 1, worker = i.worker, claimed_at = steadhold.clock(),
-  revision = greatest(j.revision, (select h.incarnation << 32 from steadhold.house h where h.single)) + 1,
-  leased_seconds = i.length_seconds, slotted = i.slotted,
-  timeout_at = i.until + make_interval(secs => j.timeout_seconds - i.length_seconds)
-from i
-where j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id and j.revision = i.held
-returning i.n, j.revision, j.root::text, j.type, j.configuration_revision, j.attempt, j.priority, j.stages,
-  j.input, j.input_ref, j.input_digest, j.inputs, j.run_at, j.deadline_at, j.timeout_at, j.evidence_not_before,
-  j.correlation_id, j.trace
+select s.n, s.revision, s.root, s.type, s.configuration_revision, s.attempt, s.priority, s.stages,
+  case when sum(octet_length(s.input)) over (rows unbounded preceding) <= :inputs_bytes_max::bigint then s.input end,
+  s.input_ref, s.input_digest, s.inputs, s.run_at, s.deadline_at, s.timeout_at, s.evidence_not_before,
+  s.correlation_id, s.trace
+from started s
+
+-- name: inputs
+-- rank: read by id
+select i.n, j.input from (select * from unnest(:id::uuid[]) with ordinality as i(id, n) order by i.id) i
+join steadhold.jobs j on j.workspace = :workspace::text and j.id = any(:id::uuid[]) and j.id = i.id
 
 -- name: claim_once
 -- rank: jobs

@@ -12,7 +12,7 @@ import asyncpg
 from steadhold import access, jobs
 from steadhold.db.errors import DatabaseError
 from steadhold.db.pool import ABSENT, Pool, PoolClosedError
-from steadhold.jobs import hints, settling
+from steadhold.jobs import hints, reading, settling
 from steadhold.jobs.model import Settlement
 from steadhold.jobs.outcomes import Beat, Beaten, Checkpoint, Claimed, Settled
 from steadhold.jobs.plans import CheckpointOutcome
@@ -28,6 +28,11 @@ from steadhold.worker.effects_on_postgres import EffectsOnPostgres
 T = TypeVar("T")
 
 CLAIM_MAX: Final = 500
+INPUTS_BYTES_MAX: Final = 32 * 1024
+"""What a claim's transaction answers of inputs: little enough that all of its answer is on its way at once, whether or
+not we are there to take it. A back end that has to wait for us would hold what it locked for as long as we are halted.
+"""
+
 HURRY_MS: Final = 250
 """How long settlements may wait together for a row that a stranger holds, before each waits apart."""
 
@@ -72,8 +77,12 @@ class OnPostgres:
             ask.lease_seconds,
             versions=ask.versions,
             floor=ask.floor,
+            inputs_bytes_max=INPUTS_BYTES_MAX,
         )
-        return await self._play(call)
+        got = await self._play(call)
+        if all(job.input is not None or job.input_ref is not None for job in got):
+            return got
+        return await self._play(reading.with_inputs.call(self._workspace, got))
 
     async def heartbeat_many(self, beats: Sequence[Beat]) -> Sequence[Beaten | StaleFence]:
         """Renew leases."""
