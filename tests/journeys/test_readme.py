@@ -6,6 +6,7 @@ Four things differ: the port is a free one, the job sleeps for a moment where th
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -19,6 +20,7 @@ import psycopg
 import pytest
 
 from steadhold import Client
+from steadhold.server import agents
 from tests.journeys.programs import BASE
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -129,8 +131,11 @@ def test_the_first_five_minutes(reader, capfd):
     before, _, rest = README.partition("\n## Five minutes\n")
     section, _, after = rest.partition("\n## ")
     assert README.count("```") == 2 * len(BLOCK.findall(README))
-    for _, block in BLOCK.findall(before) + BLOCK.findall(after):
-        assert all(line.startswith(OTHER) for line in block.splitlines())
+    for language, block in BLOCK.findall(before) + BLOCK.findall(after):
+        if language == "json":
+            assert json.loads(block)["mcpServers"]["steadhold"]["url"].endswith(agents.PATH)
+        else:
+            assert all(line.startswith(OTHER) for line in block.splitlines())
     assert extras(section) <= set(metadata("steadhold").get_all("Provides-Extra"))
     for language, block in BLOCK.findall(section):
         reader.do(language, block)
