@@ -57,12 +57,12 @@ class Exchange:
 
     __slots__ = (
         "_arrived", "_body", "_event", "_left", "_mute", "_start", "carrier", "complete", "expects", "gone", "headers",
-        "keep_alive", "method", "more", "query", "raw_path", "slow", "started", "version",
+        "keep_alive", "method", "more", "query", "raw_path", "root", "slow", "started", "version",
     )  # fmt: skip
 
     def __init__(self, carrier: Carrier, method: str, raw_path: bytes, query: bytes, headers: Fields) -> None:
         self.carrier, self.method, self.raw_path, self.query, self.headers = carrier, method, raw_path, query, headers
-        self.version, self.keep_alive, self.expects = "1.1", True, False
+        self.root, self.version, self.keep_alive, self.expects = "", "1.1", True, False
         self.more, self.gone, self.started, self.complete = True, False, False, False
         self.slow = False  # its body is taken piece by piece
         self._body: bytes | bytearray = b""
@@ -95,11 +95,6 @@ class Exchange:
         else:
             self._start = None
             await self.answer(500, b"content-type: text/plain; charset=utf-8\r\ncontent-length: 21\r\n", _FAILED)
-
-    @property
-    def root(self) -> str:
-        """Nothing: nobody mounts us in a server of our own."""
-        return ""
 
     # --- what arrives
 
