@@ -54,11 +54,12 @@ SCOPES = ("approvals:request", "approvals:read", "approvals:use", "jobs:submit",
 async def acts(url, key, told):
     """An agent: it asks, waits for a person, and acts; what each try came to."""
     async with agent("http", url, key) as one:
-        question = {"artifact": PLAN, "action": "pay", "title": "Pay Anna?", "expires_in_seconds": 600}
+        question = {"artifact": PLAN, "action": "pay", "title": "Pay Anna?", "expires_in_seconds": 240}
         id = (await one.do("approval_request", **question)).data["approval_id"]
-        waiting = asyncio.ensure_future(one.do("approval_wait", approval_id=id, wait_seconds=30))
         told.put(id)
-        state = (await waiting).data["state"]
+        state = "pending"
+        while state == "pending":
+            state = (await one.do("approval_wait", approval_id=id, wait_seconds=30)).data["state"]
         tries = (("swapped", OTHER, "u-1"), ("first", PLAN, "u-1"), ("again", PLAN, "u-1"), ("other", PLAN, "u-2"))
         return state, {name: await _pay(one, id, artifact, use) for name, artifact, use in tries}
 
@@ -77,12 +78,12 @@ def test_an_agent_waits_while_a_person_decides_and_acts_once_on_exactly_that(per
     key = person.site.key(*SCOPES, kind="service")
     with ThreadPoolExecutor(1) as pool, person.site.client() as client:
         life = pool.submit(lambda: asyncio.run(acts(person.site.url, key, told)))
-        id = told.get(timeout=30)
+        id = told.get(timeout=60)
         person.log_in(to=f"/ui/approvals/{id}")
         person.reads(PLAN["hash"])
         person.press(decision)
         person.reads("Your vote is kept.")
-        state, came = life.result(60)
+        state, came = life.result(120)
         paid = [client.jobs.input(job.job_id).value for job in client.jobs.list(type="pay")]
         if decision == "Approve":
             assert (state, paid) == ("approved", [PLAN])
