@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -88,6 +89,17 @@ async def test_types_are_named_only_where_that_is_set_and_only_the_fullest(here)
     assert (await stands(pool))["jobs_ready"] == {"all": 2 * TYPES_MAX + 5}
     named = (await stands(pool, types=True))["jobs_ready"]
     assert named == {**{f"type-{n:03}": 2 for n in range(TYPES_MAX)}, "other": 5}
+
+
+async def test_who_comes_while_it_is_read_waits_for_that(here):
+    _, pool, _ = here
+    gauges = Gauges(pool)
+
+    async def scraped():
+        await gauges.read()
+        return len(gauges.told())
+
+    assert await asyncio.gather(scraped(), scraped()) == [len(FAMILIES)] * 2
 
 
 async def test_all_is_read_in_one_transaction_at_most_once_in_a_second(here):

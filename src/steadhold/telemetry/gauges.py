@@ -71,17 +71,21 @@ class Gauges:
         self._pool, self._types, self._read_at = pool, TYPES_MAX if types else 0, -math.inf
         self.values: Mapping[str, Mapping[str, float]] = {}
         """Of each family its values, by what its label says."""
+        self._asking = asyncio.Lock()
 
     def told(self) -> Mapping[str, Mapping[str, float]]:
         """What was read last."""
         return self.values
 
     async def read(self) -> None:
-        """Ask the database, at most once in a second."""
-        now = asyncio.get_running_loop().time()
-        if now - self._read_at < FRESH_SECONDS:
-            return
-        self._read_at = now
+        """Ask the database, at most once in a second; who comes meanwhile waits for the answer to that."""
+        async with self._asking:
+            now = asyncio.get_running_loop().time()
+            if now - self._read_at >= FRESH_SECONDS:
+                self._read_at = now
+                await self._read()
+
+    async def _read(self) -> None:
         try:
             async with asyncio.timeout(ANSWER_SECONDS), self._pool.connection() as conn:
                 await conn.execute("begin read only; set local role steadhold_app")
