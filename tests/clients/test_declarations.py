@@ -19,8 +19,8 @@ FAULTS = {
 
 
 def test_they_are_made_of_the_document(modules):
-    """Write them anew: tools/write_typescript.py."""
-    assert declared(modules, npm.node()) == FILE.read_text(encoding="utf-8")
+    same = declared(modules, npm.node()) == FILE.read_text(encoding="utf-8")
+    assert same, "run: python tools/write_typescript.py"
 
 
 def test_everything_compiles_under_strict(built):

@@ -23,7 +23,7 @@ def test_a_job_is_a_union_by_its_state():
         assert shape["properties"]["state"] == {"enum": [state]}
         own[state] = {"result_ref", "error_code"} & shape["properties"].keys()
         assert own[state] <= set(shape["required"])
-    assert own == dict.fromkeys(STATES, set()) | {"completed": {"result_ref"}, "failed": {"error_code"}}
+    assert own == {state: set() for state in STATES} | {"completed": {"result_ref"}, "failed": {"error_code"}}
 
 
 def test_every_door_that_shows_a_job_shows_the_union():

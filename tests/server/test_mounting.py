@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -47,6 +49,17 @@ def test_it_is_made_by_the_names_of_settings(dsn):
         steadhold.asgi(pool_size="many")
     with pytest.raises(TypeError, match="not both"):
         steadhold.asgi(house.settings, background=True)
+
+
+def test_it_is_loaded_when_it_is_asked_for_and_says_what_it_lacks():
+    program = (
+        "import sys; sys.modules['uvicorn'] = None; import steadhold; "
+        "print('steadhold.server' in sys.modules); steadhold.asgi"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.stdout == "False\n"
+    assert "steadhold.asgi needs uvicorn" in ran.stderr
+    assert ran.stderr.rstrip().endswith("which is missing: pip install 'steadhold[server]'")
 
 
 def parted(path, raw, root="", outer=""):
