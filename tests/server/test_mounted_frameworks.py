@@ -218,9 +218,11 @@ async def served(app):
     server = Plain(uvicorn.Config(app, lifespan="on", log_config=None, access_log=False))
     task = asyncio.ensure_future(server.serve(sockets=[listener]))
     await until(lambda: server.started)
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server.should_exit = True
-    await task
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await task
 
 
 @pytest.mark.filterwarnings("ignore:The `root_path` parameter is deprecated")
