@@ -16,3 +16,9 @@ def unsafe(page, *texts):
     body = OURS.sub("", page.text)
     marks = [mark for mark in ("<script", "<svg onload", "<img src=x", "onerror=alert(3)>") if mark in body]
     return marks + [text for text in texts if text not in unescape(body)]
+
+
+def shows(page, *texts):
+    """Whether a page shows these texts and runs nothing of them; what is wrong is told by an assertion."""
+    assert unsafe(page, *texts) == []
+    return True
