@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from steadhold import events
@@ -40,3 +42,17 @@ def test_an_owner_is_its_lock_or_a_job(conn, workspace):
 def test_a_subscription_that_cannot_be_is_told(conn, workspace, spec):
     with pytest.raises(Misuse):
         events.subscribe(conn, workspace, "s", spec, None)
+
+
+@pytest.mark.parametrize("verb, said", [
+    ("aggregate", ("a b",)), ("require", ("o", -1)), ("get_type", ("",)), ("types", ("", 0)),
+    ("aggregates", ("", 1_001)),
+    ("history", ("a b", 0, 10)), ("history", ("o", -1, 10)), ("history", ("o", 0, 0)), ("get", ("a b",)),
+    ("causes", ("e", 0)), ("causes", ("e", 101)), ("subscription", ("a/b",)), ("subscriptions", ("", 0)),
+    ("unsubscribe", ("a b", 1)), ("unsubscribe", ("s", -1)), ("publications", ("lost", None, 1)),
+    ("publications", ("parked", None, 0)), ("retry", ("no-uuid",)), ("skip", ("",)),
+    ("replay", ("s", datetime(2026, 1, 1), datetime(2026, 1, 2, tzinfo=UTC), ("", 0), 1)),  # noqa: DTZ001
+])  # fmt: skip
+def test_who_reads_or_steers_is_told_what_cannot_be(conn, workspace, verb, said):
+    with pytest.raises(Misuse):
+        getattr(events, verb)(conn, workspace, *said)

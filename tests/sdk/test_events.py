@@ -71,6 +71,7 @@ def test_subscriptions_and_what_is_on_its_way(client):
     while not seen:
         seen = list(client.publications.list("blocked"))
     assert client.publications.skip(seen[0].publication_id).state == "skipped"
+    assert client.publications.retry_parked("s", expect_count=0).left == client.publications.retry_parked().count == 0
     with pytest.raises(errors.Problem) as over:
         client.publications.retry(seen[0].publication_id)
     assert over.value.code == "publication_settled"

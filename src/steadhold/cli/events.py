@@ -188,6 +188,19 @@ def retry(client: Client, publication: str, operation_id: str | None, out: Out) 
     out.one(client.publications.retry(publication, operation_id=operation_id))
 
 
+@publications.command("retry-parked")
+@click.option("--subscription", metavar="ID", help="Only what is on its way to this one.")
+@click.option("--expect-count", type=click.IntRange(min=0), metavar="N", help="Try them again if they are N.")
+@named
+@printed
+@asks
+def publications_retry_parked(
+    client: Client, subscription: str | None, expect_count: int | None, operation_id: str | None, out: Out
+) -> None:
+    """Count what is parked, or let it be tried again: a thousand at a time, the oldest first."""
+    out.one(client.publications.retry_parked(subscription, expect_count=expect_count, operation_id=operation_id))
+
+
 @publications.command()
 @click.argument("publication")
 @named

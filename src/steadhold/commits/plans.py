@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 from steadhold import jobs
 from steadhold.commits import holding, quotas
@@ -13,7 +13,10 @@ from steadhold.commits.together import together
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import COMMIT_ITEMS_MAX
 from steadhold.kit.outcome import StaleFence
-from steadhold.kit.plan import Call, Plan, Refusal, single_operation, undoable
+from steadhold.kit.plan import Call, Plan, Refusal, call_fault, single_operation, undoable
+from steadhold.kit.rules import Rule
+
+Ruled: TypeAlias = Annotated[Call[Any], Rule(call_fault)]
 
 FENCE: Final = -1
 """The place of what stands in no list: the grants of a `Fence`."""
@@ -22,8 +25,8 @@ FENCE: Final = -1
 @single_operation
 def run(
     workspace: str,
-    require: Sequence[Call[Any]] = (),
-    apply: Sequence[Call[Any]] = (),
+    require: Sequence[Ruled] = (),
+    apply: Sequence[Ruled] = (),
     fences_held: Sequence[FenceRef] = (),
 ) -> Plan[CommitOutcome]:
     """Make all changes in `apply` if all conditions in `require` are true, and they stay so until the commit; or none.

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from steadhold.events import flow, subscribing, wire
+from steadhold.events import flow, retrying, subscribing, wire
 from steadhold.events.flow import Spec, Subscription, Told
 from steadhold.kit import limits
 from steadhold.kit.ids import UUID
@@ -175,6 +175,19 @@ def retry(ask: Request) -> Ask[flow.SteerOutcome]:
 def skip(ask: Request) -> Ask[flow.SteerOutcome]:
     """Never publish it; what waits behind it goes on."""
     return Ask(subscribing.skip.call(ask.workspace, ask.params["id"]), _steered)
+
+
+def retry_parked(ask: Request) -> Ask[retrying.RetryAllOutcome]:
+    """Let what is parked be tried again, if it is as many as was said; without a number it is counted."""
+    body = decode.body(ask, wire.RetryParkedBody)
+
+    def render(outcome: retrying.RetryAllOutcome) -> Answer:
+        if isinstance(outcome, retrying.ParkedChanged):
+            return Problem("count_changed", f"{outcome.count} are parked now.", {"count": outcome.count})
+        left = outcome.count - outcome.retried
+        return reply.json(wire.RetryParkedReply(count=outcome.count, retried=outcome.retried, left=left))
+
+    return Ask(retrying.retry_parked.call(ask.workspace, body.subscription_id, body.expect_count), render)
 
 
 def _steered(outcome: flow.SteerOutcome) -> Answer:

@@ -12,7 +12,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from steadhold.kit.ids import id_fault
-from steadhold.kit.limits import EVENT_DATA_BYTES_MAX, ID_CHARS_MAX
+from steadhold.kit.limits import EVENT_DATA_BYTES_MAX, FENCE_NUMBER_MAX, ID_CHARS_MAX
 from steadhold.kit.paths import in_reference
 from steadhold.kit.plan import Refusal
 from steadhold.kit.rules import Rule
@@ -230,6 +230,8 @@ def happened_fault(told: Happened) -> str | None:
 
 
 Told: TypeAlias = Annotated[Happened, Rule(happened_fault)]
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=FENCE_NUMBER_MAX)]
+"""A revision, or 0 before the first."""
 
 
 def event(

@@ -13,6 +13,7 @@ from steadhold.events.model import (
     Appended,
     EventTaken,
     Happened,
+    Number,
     ReferenceUnknown,
     ReservedId,
     Told,
@@ -28,7 +29,7 @@ from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import EVENT_DATA_BYTES_MAX, EVENTS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows
-from steadhold.kit.rules import Id
+from steadhold.kit.rules import Id, Limit
 from steadhold.kit.sql import Item, load
 
 SQL = load(__file__)
@@ -213,14 +214,14 @@ def transition(
 
 
 @operation
-def aggregate(workspace: str, aggregate_id: str) -> Plan[Aggregate | Missing]:
+def aggregate(workspace: str, aggregate_id: Id) -> Plan[Aggregate | Missing]:
     """Read where an aggregate stands."""
     found = yield from maybe(SQL.aggregate, Aggregate, workspace=workspace, aggregate_id=aggregate_id)
     return found or Missing()
 
 
 @operation
-def require(workspace: str, aggregate_id: str, revision: int) -> Plan[RevisionConflict | Missing | None]:
+def require(workspace: str, aggregate_id: Id, revision: Number) -> Plan[RevisionConflict | Missing | None]:
     """Require that an aggregate is at a revision, and keep it there until commit."""
     found = yield from maybe(SQL.require, int, workspace=workspace, aggregate_id=aggregate_id)
     if found is None:
@@ -259,7 +260,7 @@ def put_type(
 
 
 @operation
-def get_type(workspace: str, aggregate_type: str) -> Plan[AggregateType | Missing]:
+def get_type(workspace: str, aggregate_type: Id) -> Plan[AggregateType | Missing]:
     """Read what aggregates of a type may do."""
     return (
         yield from maybe(SQL.aggregate_type, _type, workspace=workspace, aggregate_type=aggregate_type)
@@ -267,7 +268,7 @@ def get_type(workspace: str, aggregate_type: str) -> Plan[AggregateType | Missin
 
 
 @operation
-def types(workspace: str, after: str, limit: int) -> Plan[list[AggregateType]]:
+def types(workspace: str, after: str, limit: Limit) -> Plan[list[AggregateType]]:
     """List the types of aggregates by name, from behind `after`."""
     return [_type(*row) for row in (yield from rows(SQL.types, workspace=workspace, after=after, limit=limit))]
 

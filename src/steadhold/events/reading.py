@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from steadhold.events.model import Aggregate, Causes, Event, EventsPruned, History, event, place_of
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta
+
+from steadhold.events.model import Aggregate, Causes, Event, EventsPruned, History, Number, event, place_of
 from steadhold.events.plans import SQL
 from steadhold.kit.limits import CAUSES_MAX
 from steadhold.kit.outcome import Missing
 from steadhold.kit.plan import Plan, maybe, operation, rows
+from steadhold.kit.rules import Id, Limit
+
+Steps: TypeAlias = Annotated[int, Meta(ge=1, le=CAUSES_MAX)]
 
 
 @operation
-def aggregates(workspace: str, after: str, limit: int) -> Plan[list[Aggregate]]:
+def aggregates(workspace: str, after: str, limit: Limit) -> Plan[list[Aggregate]]:
     """List aggregates by id, from behind `after`: those that you made, not those of the house."""
     found = yield from rows(SQL.aggregates, workspace=workspace, after=after, limit=limit)
     return [Aggregate(*row) for row in found]
 
 
 @operation
-def causes(workspace: str, name: str, limit: int = CAUSES_MAX) -> Plan[Causes | Missing]:
+def causes(workspace: str, name: Id, limit: Steps = CAUSES_MAX) -> Plan[Causes | Missing]:
     """Follow an event back by `causation_id`, over all aggregates, at most `limit` steps; no event comes twice."""
     found = yield from get.plan(workspace, name)
     if isinstance(found, Missing):
@@ -35,7 +42,7 @@ def causes(workspace: str, name: str, limit: int = CAUSES_MAX) -> Plan[Causes | 
 
 
 @operation
-def history(workspace: str, aggregate_id: str, after: int, limit: int) -> Plan[History | EventsPruned | Missing]:
+def history(workspace: str, aggregate_id: Id, after: Number, limit: Limit) -> Plan[History | EventsPruned | Missing]:
     """Read an aggregate's events above a revision, oldest first. `Missing`: nobody knows the aggregate.
 
     `EventsPruned` where events above it were removed, which only the aggregate's first kept revision can tell (or its
@@ -54,7 +61,7 @@ def history(workspace: str, aggregate_id: str, after: int, limit: int) -> Plan[H
 
 
 @operation
-def get(workspace: str, name: str) -> Plan[Event | Missing]:
+def get(workspace: str, name: Id) -> Plan[Event | Missing]:
     """Read an event by its id."""
     if (place := place_of(name)) is None:
         return (yield from maybe(SQL.named, event, workspace=workspace, event_id=name)) or Missing()

@@ -284,6 +284,8 @@ _OWN = (
          query=("state", "limit", "cursor"), gives=wire.PublicationReply),
     Route("POST", "/v1/publications/{id:uuid}/retry", doors.retry, OPERATE, "Publish now", receipt="optional",
           gives=wire.PublicationReply, problems=("publication_settled",)),
+    Route("POST", "/v1/publications:retry", doors.retry_parked, OPERATE, "Publish what is parked", receipt="optional",
+          body="json", takes=wire.RetryParkedBody, gives=wire.RetryParkedReply, problems=("count_changed",)),
     Route("POST", "/v1/publications/{id:uuid}/skip", doors.skip, OPERATE, "Never publish", receipt="optional",
           gives=wire.PublicationReply, problems=("publication_settled",)),
 )  # fmt: skip

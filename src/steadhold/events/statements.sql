@@ -526,6 +526,19 @@ where p.workspace = :workspace::text and p.state < 3 and p.state = :state::small
   and (p.made_at, p.id) > (timestamptz 'epoch' + :microseconds::bigint * interval '1 microsecond', :after::uuid)
 order by p.made_at, p.id limit :limit::bigint
 
+-- name: parked_count
+-- rank: read
+select count(*) from steadhold.publications p
+where p.workspace = :workspace::text and p.state < 3 and p.state = 2
+  and (:subscription::text is null or p.subscription = :subscription::text)
+
+-- name: parked_first
+-- rank: read
+select p.aggregate_id, p.aggregate_revision, p.subscription from steadhold.publications p
+where p.workspace = :workspace::text and p.state < 3 and p.state = 2
+  and (:subscription::text is null or p.subscription = :subscription::text)
+order by p.made_at, p.id limit :limit::bigint
+
 -- name: horizons
 -- rank: read
 -- Up to when events were removed. Read once what is to be published again is held: nothing of that is removed any more.

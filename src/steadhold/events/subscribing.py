@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -30,13 +30,13 @@ from steadhold.events.flow import (
     Unsubscribed,
     WritersOpen,
 )
-from steadhold.events.model import Event, Happened, event
+from steadhold.events.model import Event, Happened, Number, event
 from steadhold.events.plans import SQL, record
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import SUBSCRIPTIONS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
-from steadhold.kit.rules import Id
+from steadhold.kit.rules import Id, Limit, Moment, Uuid
 from steadhold.kit.sql import Row
 
 PATIENCE_MS: Final = 100
@@ -114,7 +114,7 @@ def _tell(workspace: str, id: str, number: int, what: str, revision: int, spec: 
 
 
 @single_operation
-def unsubscribe(workspace: str, id: str, expected: int, fences_held: Sequence[FenceRef] = ()) -> Plan[DeleteOutcome]:
+def unsubscribe(workspace: str, id: Id, expected: Number, fences_held: Sequence[FenceRef] = ()) -> Plan[DeleteOutcome]:
     """Delete a subscription at revision `expected`; what is on its way to it is skipped, never published from here on.
 
     Much of it is skipped in steps after this (`end`), and until then nobody can subscribe under this id (`Ending`).
@@ -159,7 +159,7 @@ def _held(workspace: str, id: str, limit: int) -> Plan[list[Row]]:
 
 
 @operation
-def subscription(workspace: str, id: str) -> Plan[Subscription | Missing]:
+def subscription(workspace: str, id: Id) -> Plan[Subscription | Missing]:
     """Read a subscription; `Missing` has the last revision of one that was deleted."""
     found = yield from rows(SQL.subscription, workspace=workspace, subscription=id)
     if not found or found[0][-1]:
@@ -168,7 +168,7 @@ def subscription(workspace: str, id: str) -> Plan[Subscription | Missing]:
 
 
 @operation
-def subscriptions(workspace: str, after: str, limit: int) -> Plan[list[Subscription]]:
+def subscriptions(workspace: str, after: str, limit: Limit) -> Plan[list[Subscription]]:
     """List subscriptions by id, from behind `after`."""
     found = yield from rows(SQL.subscriptions, workspace=workspace, after=after, limit=limit)
     return [flow.subscription(*row) for row in found]
@@ -178,7 +178,7 @@ def subscriptions(workspace: str, after: str, limit: int) -> Plan[list[Subscript
 
 
 @operation
-def publications(workspace: str, state: State, after: tuple[str, str] | None, limit: int) -> Plan[list[Told]]:
+def publications(workspace: str, state: State, after: tuple[str, str] | None, limit: Limit) -> Plan[list[Told]]:
     """List publications that are pending, blocked or parked, the oldest first; `after` is a place of theirs."""
     microseconds, id = after or FIRST
     found = yield from rows(
@@ -193,13 +193,13 @@ def _told(id: UUID, subscription: str, target: str, aggregate_id: str, revision:
 
 
 @operation
-def retry(workspace: str, id: str) -> Plan[SteerOutcome]:
+def retry(workspace: str, id: Uuid) -> Plan[SteerOutcome]:
     """Let a blocked or parked publication be tried now, with all its attempts before it."""
     return (yield from _steer(workspace, id, "retry"))
 
 
 @operation
-def skip(workspace: str, id: str) -> Plan[SteerOutcome]:
+def skip(workspace: str, id: Uuid) -> Plan[SteerOutcome]:
     """Never publish this; what waits behind it goes on."""
     return (yield from _steer(workspace, id, "skip"))
 
@@ -225,7 +225,7 @@ def _steer(workspace: str, id: str, verb: str) -> Plan[SteerOutcome]:
 
 @single_operation
 def replay(
-    workspace: str, id: str, first: datetime, until: datetime, after: tuple[str, int], limit: int
+    workspace: str, id: Id, first: Moment, until: Moment, after: tuple[str, int], limit: int
 ) -> Plan[Replayed | Missing | ReplayPruned]:
     """Publish what happened from `first` to before `until` again, if the subscription wants it.
 

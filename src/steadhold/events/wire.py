@@ -194,3 +194,18 @@ class ReplayReply(Given, kw_only=True, frozen=True):
 
     events: int
     next_cursor: str | None = None
+
+
+class RetryParkedBody(Taken, kw_only=True, frozen=True):
+    """Without `expect_count` what is parked is only counted: of one subscription, or all."""
+
+    subscription_id: Id | None = None
+    expect_count: Annotated[int, Meta(ge=0)] | None = None
+
+
+class RetryParkedReply(Given, kw_only=True, frozen=True):
+    """How many were parked, how many of them are tried again now, and how many are left."""
+
+    count: int
+    retried: int
+    left: int

@@ -95,6 +95,8 @@ DOOR_DRIFT_SECONDS_MAX: Final = 300
 
 DOOR_HOPS_MAX: Final = 8
 
+PUBLICATIONS_RETRIED_MAX: Final = 1_000
+
 DOOR_REFUSALS_PER_SECOND_MAX: Final = 10
 """``x-steadhold-hops`` of what comes in at a door: what has come through more goes in a circle."""
 

@@ -102,6 +102,18 @@ class Call(Generic[T]):
     subject: str = ""
 
 
+def call_fault(call: Call[Any]) -> str | None:
+    """Why a call cannot be, by the rules beside what its verb takes: for whoever is given calls by a library's user."""
+    begin = call.begin
+    if not isinstance(begin, functools.partial):
+        return None
+    try:
+        rules.test(begin.func, call.name, begin.args, begin.keywords)
+    except rules.Misuse as why:
+        return str(why)
+    return None
+
+
 class Operation(Generic[P, T]):
     """A public verb. Its first parameter is the workspace, a string."""
 
@@ -113,7 +125,7 @@ class Operation(Generic[P, T]):
     def call(self, workspace: str, /, *args: P.args, **kw: P.kwargs) -> Call[T]:
         """Bind the arguments for a player, or for another verb."""
         subject = f"{self.plan.__module__}:{args[0]}" if args and isinstance(args[0], str) else ""
-        return Call(lambda: self.plan(workspace, *args, **kw), workspace, self.name, self.single, subject)
+        return Call(functools.partial(self.plan, workspace, *args, **kw), workspace, self.name, self.single, subject)
 
     @overload
     def __call__(self, conn: SyncConnection, workspace: str, /, *args: P.args, **kw: P.kwargs) -> T: ...

@@ -18,6 +18,7 @@ from steadhold.sdk.events_shapes import (
     DomainEvent,
     Edge,
     NewEvent,
+    Parked,
     Publication,
     Replay,
     Subscription,
@@ -27,7 +28,7 @@ from steadhold.sdk.words import WAIT_SECONDS, at, change, if_match, instant, mem
 
 __all__ = [
     "Aggregate", "AggregateType", "AggregatesRoom", "Appended", "Causes", "DomainEvent", "Edge", "EventsRoom",
-    "NewEvent", "Publication", "PublicationsRoom", "Replay", "Subscription", "SubscriptionsRoom",
+    "NewEvent", "Parked", "Publication", "PublicationsRoom", "Replay", "Subscription", "SubscriptionsRoom",
 ]  # fmt: skip
 
 
@@ -267,6 +268,20 @@ class PublicationsRoom(Room[Mode]):
             NotFound: there is none. Problem: `publication_settled`. OutcomeUnknown.
         """
         return (yield from _steered(publication_id, "retry", operation_id))
+
+    @verb
+    def retry_parked(
+        self, subscription_id: str | None = None, *, expect_count: int | None = None, operation_id: str | None = None
+    ) -> Script[Parked]:
+        """Let all that is parked be tried again, if they are `expect_count`; without it, only count them.
+
+        A turn takes the oldest thousand; go on with `left` as the number to expect.
+
+        Raises:
+            CountChanged, OutcomeUnknown.
+        """
+        body = members(subscription_id=subscription_id, expect_count=expect_count)
+        return read((yield change("POST", at("publications:retry"), body, operation_id=operation_id)), Parked)
 
     @verb
     def skip(self, publication_id: str, *, operation_id: str | None = None) -> Script[Publication]:

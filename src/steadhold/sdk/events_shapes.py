@@ -144,3 +144,11 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True):
     next_attempt_at: datetime | None = None
     settled_at: datetime | None = None
     reason: str | None = None
+
+
+class Parked(msgspec.Struct, kw_only=True, frozen=True):
+    """How many publications are parked, how many of them are tried again now, and how many are left."""
+
+    count: int
+    retried: int
+    left: int
