@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -39,9 +40,15 @@ def played(call: Call[Any]) -> Any:
 
 
 def test_all_that_is_not_the_receipts_business_stays_as_it_was():
-    before = asked(touches=(("thing", "a"),), wait=Wait[str](1.0, ("things",), bool), undo=lambda _: None)
+    before = asked(
+        touches=(("thing", "a"),), wait=Wait[str](1.0, ("things",), bool), remember=lambda _: Reply(200),
+        undo=lambda _: None, wakes=lambda _: (), needs=(("things:write", "a"),),
+    )  # fmt: skip
+    assert all(getattr(before, field.name) != field.default for field in fields(Ask))
     after = under_a_receipt(before)
-    assert (after.wait, after.undo) == (before.wait, before.undo)
+    for field in fields(Ask):
+        same = getattr(after, field.name) == getattr(before, field.name)
+        assert same == (field.name not in {"call", "render", "touches"}), field.name
     assert after.touches == (("thing", "a"), ("operations", "key"))
 
 

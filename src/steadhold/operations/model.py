@@ -243,14 +243,8 @@ def fingerprint(*parts: bytes | str | None) -> bytes:
     Each part goes in with its length, so that bytes moved from one part to the next make another digest; no part
     (None) is not like an empty one.
     """
-    return hashlib.sha256(b"".join([_measured(part) for part in parts])).digest()
-
-
-def _measured(part: bytes | str | None) -> bytes:
-    if part is None:
-        return b"-"
-    data = part.encode() if isinstance(part, str) else part
-    return b"%d:%b" % (len(data), data)
+    given = [part.encode() if isinstance(part, str) else part for part in parts]
+    return hashlib.sha256(b"".join([b"-" if part is None else b"%d:%b" % (len(part), part) for part in given])).digest()
 
 
 def write_headers(headers: Headers) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from steadhold import operations
@@ -56,7 +55,8 @@ def receipted(route: Route, request: Request, asked: Ask[Any], said: Said, *, ke
         scoped=scoped,
         kept_seconds=kept_seconds,
     )
-    return replace(asked, call=call, render=render, touches=(*asked.touches, ("operations", key)))
+    touches = (*asked.touches, ("operations", key))
+    return Ask(call, render, asked.wait, asked.remember, touches, asked.undo, asked.wakes, asked.needs)
 
 
 def _render(asked: Ask[Any], outcome: Any) -> Answer:
