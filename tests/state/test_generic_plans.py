@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from steadhold import state
 from steadhold.kit.limits import PATH_BYTES_MAX
 from steadhold.kit.paths import BEHIND_ALL
 from steadhold.play.single import opening
@@ -48,3 +49,11 @@ def test_names_under_a_prefix_are_a_range_of_the_index(crowded):
 @pytest.mark.parametrize("last", ["\U0010ffff" * (PATH_BYTES_MAX // 4), "\U0010fffe" * 100, "zzz"])
 def test_every_name_lies_before_the_end(last):
     assert last.encode() < BEHIND_ALL.encode()
+
+
+def test_a_write_of_a_name_that_stands_touches_no_index(conn, workspace):
+    hot = "select pg_stat_get_xact_tuples_hot_updated('steadhold.state'::regclass)"
+    (before,) = conn.execute(hot).fetchone()
+    made = state.put(conn, workspace, "n", b"1", None)
+    state.put(conn, workspace, "n", b"2", made.revision)
+    assert conn.execute(hot).fetchone() == (before + 1,)

@@ -195,9 +195,8 @@ order by r.revision desc limit :limit::bigint
 -- rank: names
 -- Lock a batch of tombstones that are past their window, the oldest first.
 select s.name, s.revision from steadhold.state s
-where s.workspace = :workspace::text and not s.present
-  and s.changed_at < (select steadhold.clock()) - make_interval(secs => :seconds::float8)
-order by s.changed_at limit :limit::bigint
+where s.workspace = :workspace::text and s.gone_at < (select steadhold.clock()) - make_interval(secs => :seconds::float8)
+order by s.gone_at limit :limit::bigint
 for update skip locked
 
 -- name: raise_floor
