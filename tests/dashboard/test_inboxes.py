@@ -90,5 +90,5 @@ async def test_data_is_hidden_without_the_scope_of_payloads(seated, send):
 async def test_types_and_data_are_text(seat, send):
     text = HOSTILE.replace('"', "").replace("'", "")
     await send(msgspec.json.encode(text))
-    shows(await seat.get("/inboxes/orders"), text)
+    assert shows(await seat.get("/inboxes/orders"), text)
     assert (await seat.get("/inboxes/orders?after=" + "9" * 30)).status < 500

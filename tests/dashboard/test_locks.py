@@ -51,7 +51,7 @@ async def test_whoever_may_only_read_is_offered_nothing_and_refused(seated, take
 
 
 async def test_a_prefix_is_text(seat):
-    shows(await seat.get(f"/locks?prefix={quote(HOSTILE)}"))
+    assert shows(await seat.get(f"/locks?prefix={quote(HOSTILE)}"))
 
 
 async def test_ending_a_grant_leaves_its_audit_row(seat, take):

@@ -106,5 +106,5 @@ async def test_an_input_is_hidden_without_the_scope_of_payloads(seat, seated, pu
 
 async def test_an_input_is_text(seat, put):
     await put(input=HOSTILE.replace('"', ""))
-    shows(await seat.get("/schedules"))
-    shows(await seat.get("/schedules/nightly"), HOSTILE.replace('"', ""))
+    assert shows(await seat.get("/schedules"))
+    assert shows(await seat.get("/schedules/nightly"), HOSTILE.replace('"', ""))

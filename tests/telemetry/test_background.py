@@ -40,7 +40,6 @@ def test_a_flush_does_not_wait_for_ever():
     assert background.flush(30)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_after_a_fork_it_goes_on_in_the_child():
     background = Background("test")

@@ -20,8 +20,7 @@ from steadhold.db.backoff import pauses
 from steadhold.db.errors import StandbyError
 from steadhold.db.house import Watch
 
-SIZE = 10
-STATEMENT_CACHE = 1000
+SIZE, STATEMENT_CACHE = 10, 1_000
 CONNECT_SECONDS, CLOSE_SECONDS, LOOK_SECONDS = 10.0, 2.0, 5.0
 BACKOFF_FIRST_SECONDS, BACKOFF_MAX_SECONDS = 0.02, 1.0
 
