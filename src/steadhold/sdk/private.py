@@ -161,9 +161,15 @@ class Private(Generic[Mode]):
     """`client.private(keyring)`: the rooms whose contents only holders of the keyring can read."""
 
     def __init__(
-        self, player: Player, keyring: Keyring, high_water: HighWater | None = None, workspace: str | None = None
+        self,
+        player: Player,
+        keyring: Keyring,
+        high_water: HighWater | None = None,
+        workspace: str | None = None,
+        *,
+        pad: bool = False,
     ) -> None:
-        vault = Vault(keyring, high_water, workspace)
+        vault = Vault(keyring, high_water, workspace, pad=pad)
         self.state: PrivateStateRoom[Mode] = PrivateStateRoom(player, vault)
         self.context: PrivateContextRoom[Mode] = PrivateContextRoom(player, vault)
         self._player = player

@@ -54,16 +54,22 @@ class Rooms(Player, Generic[Mode]):
         self.audit: AuditRoom[Mode] = AuditRoom(self)
 
     def private(
-        self, keyring: Keyring, *, high_water: HighWater | None = None, workspace: str | None = None
+        self,
+        keyring: Keyring,
+        *,
+        high_water: HighWater | None = None,
+        workspace: str | None = None,
+        pad: bool = False,
     ) -> Private[Mode]:
         """The rooms whose contents are sealed before they are sent, and opened when they come.
 
         `high_water` keeps what was seen, and finds out who shows something older. `workspace` is the one that envelopes
-        are bound to; without it the server is asked, and believed. Needs `steadhold[crypto]`.
+        are bound to; without it the server is asked, and believed. With `pad` what is written is filled up to one of
+        few sizes first; what others wrote so is read in any case. Needs `steadhold[crypto]`.
         """
         from steadhold.sdk.private import Private
 
-        return Private(self, keyring, high_water, workspace)
+        return Private(self, keyring, high_water, workspace, pad=pad)
 
     def memory(self, prefix: str, *, root: str = "/memories") -> MemoryRoom[Mode]:
         """The commands of an agent's memory tool over the files under a prefix of context, shown as lying under `root`.

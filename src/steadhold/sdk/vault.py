@@ -7,7 +7,17 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from steadhold.envelopes import Bound, EnvelopeRefused, HighWater, Keyring, open_envelope, seal
+from steadhold.envelopes import (
+    PADDED,
+    Bound,
+    EnvelopeRefused,
+    HighWater,
+    Keyring,
+    open_envelope,
+    padded,
+    seal,
+    unpadded,
+)
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.ids import new_id
 from steadhold.kit.sealed import MEDIA_TYPE, Kind, Seal, seal_of
@@ -34,10 +44,17 @@ class Shown(NamedTuple):
 class Vault:
     """Names are as they are: only what they hold is sealed."""
 
-    __slots__ = ("_workspace", "high_water", "keyring")
+    __slots__ = ("_pad", "_workspace", "high_water", "keyring")
 
-    def __init__(self, keyring: Keyring, high_water: HighWater | None = None, workspace: str | None = None) -> None:
-        self.keyring, self.high_water = keyring, high_water
+    def __init__(
+        self,
+        keyring: Keyring,
+        high_water: HighWater | None = None,
+        workspace: str | None = None,
+        *,
+        pad: bool = False,
+    ) -> None:
+        self.keyring, self.high_water, self._pad = keyring, high_water, pad
         self._workspace = workspace or ""
 
     def bound(self, kind: Kind, name: str, revision: int, content_type: str) -> Script[Bound]:
@@ -60,9 +77,15 @@ class Vault:
         if asked not in (None, shown.revision):
             raise BadAnswer(f"Revision {asked} of {name!r} was asked for, and another came.")
         said = seal_of(shown.raw)
-        kept = content_type or (said.bound.content_type if isinstance(said, Seal) else "")
+        sealed_as = said.bound.content_type if isinstance(said, Seal) else ""
+        kept = sealed_as if sealed_as == PADDED else content_type or sealed_as
         bound = yield from self.bound(kind, name, shown.revision, kept)
         data = open_envelope(self.keyring, bound, shown.raw)
+        if kept == PADDED:
+            data, within = unpadded(data)
+            if content_type not in (None, within):
+                raise EnvelopeRefused(f"The envelope is refused. It holds {within!a}, and not {content_type!a}.")
+            bound = msgspec.structs.replace(bound, content_type=within)
         if asked is None:
             self.saw(bound, shown.least)
         return data, bound
@@ -107,6 +130,8 @@ class Vault:
         operation_id: str | None = None,
     ) -> Script[Got]:
         """Seal for the revision that is next in all likelihood, and once more for the one that the server names."""
+        if self._pad:
+            data, content_type = padded(data, content_type), PADDED
         key, bound = operation_id or new_id(), (yield from self.bound(kind, name, (expected or 0) + 1, content_type))
         try:
             return (yield from self._sent(bound, data, expected, fences, key))
