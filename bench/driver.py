@@ -89,7 +89,7 @@ def system(name: str, dsn: str, environment: dict[str, str]) -> Iterator[Process
 
 
 def _python(name: str) -> Path:
-    return tools.python_of(next(peer for peer in tools.PEERS if peer.name == name))
+    return tools.python_of(next(peer for peer in tools.PEERS if peer.name == name.partition("_")[0]))
 
 
 async def new_database(dsn: str, name: str) -> str:

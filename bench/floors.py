@@ -9,6 +9,9 @@ from typing import Any, Final
 from bench.figures import medians, ratio
 
 PEERS = ("awa", "pgqueuer", "procrastinate", "dbos", "absurd", "oban")
+HELD = (*(name for name in PEERS if name != "pgqueuer"), "pgqueuer_100")
+"""Those that run 100 jobs at once and no more, as ours does."""
+
 Raw = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 """part → what was measured → the figures of each round."""
 
@@ -40,9 +43,9 @@ def floors(raw: Raw, part: str | None = None) -> list[Floor]:
     return [floor for name, found in OF_PART.items() if part in {None, name} for floor in found(raw)]
 
 
-def best_peer(raw: Raw, figure: str) -> tuple[str, float] | None:
+def best_peer(raw: Raw, figure: str, names: Sequence[str] = PEERS) -> tuple[str, float] | None:
     """The peer that is best at something, and its figure."""
-    found = [(name, value) for name in PEERS if (value := median_of(raw, "jobs", name, figure)) is not None]
+    found = [(name, value) for name in names if (value := median_of(raw, "jobs", name, figure)) is not None]
     return max(found, key=lambda pair: pair[1], default=None)
 
 
@@ -68,10 +71,13 @@ def _jobs(raw: Raw) -> list[Floor]:
     def figure(name: str, what: str) -> float | None:
         return median_of(raw, "jobs", name, what)
 
-    best = best_peer(raw, "drained_per_second")
-    times = ratio(figure("steadhold", "drained_per_second"), best[1] if best else None)
+    drained = figure("steadhold", "drained_per_second")
+    best, held = (best_peer(raw, "drained_per_second", names) for names in (PEERS, HELD))
+    times = ratio(drained, best[1] if best else None)
+    level = ratio(drained, held[1] if held else None)
     return [
         Floor(f"jobs drained, times the best Python peer ({best[0] if best else 'none'})", 1.5, times),
+        Floor(f"the same, of those that run 100 at once at most ({held[0] if held else 'none'})", 1.5, level),
         Floor("start latency p99 at low load, ms", 15, figure("steadhold", "start_p99_ms"), at_least=False),
         Floor("enqueued per second, library", 20_000, figure("steadhold", "enqueued_per_second")),
         Floor("enqueued per second, HTTP batch", 8_000, figure("steadhold_http", "enqueued_per_second")),

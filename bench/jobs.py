@@ -11,7 +11,7 @@ from bench.figures import percentile
 from bench.run import Run
 from steadhold.db.embedded import Embedded
 
-SYSTEMS = ("steadhold", "steadhold_http", *(peer.name for peer in tools.PEERS))
+SYSTEMS = ("steadhold", "steadhold_http", *(peer.name for peer in tools.PEERS), "pgqueuer_100")
 JOBS = {"procrastinate": 3_000, "dbos": 1_500, "absurd": 3_000, "oban": 10_000}
 """Slow systems get fewer jobs, so that each drains for seconds; the others get 20,000."""
 

@@ -42,5 +42,5 @@ SNAPSHOT_SYSTEMS = {
     "steadhold": "jobs, worker on PostgreSQL",
     "steadhold_http": "jobs, worker over HTTP",
 }
-JOB_SYSTEMS = ("steadhold", "steadhold_http", *PEERS)
+JOB_SYSTEMS = ("steadhold", "steadhold_http", *PEERS, "pgqueuer_100")
 CONTEXT_SIZES = {"1k": "1 KiB, 16 clients", "1m": "1 MiB, 4 clients", "16m": "16 MiB, 2 clients"}

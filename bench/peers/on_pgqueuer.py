@@ -1,8 +1,9 @@
-"""pgqueuer."""
+"""pgqueuer as it comes: nothing bounds how many jobs it runs at once. `PGQUEUER_AT_ONCE` does."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -12,13 +13,17 @@ from pgqueuer import PgQueuer
 from pgqueuer.db import AsyncpgDriver, AsyncpgPoolDriver
 from pgqueuer.queries import Queries
 
+AT_ONCE = int(os.environ.get("PGQUEUER_AT_ONCE", "0"))
+
 
 class System:
     route = "Queries.enqueue of 1,000 (asyncpg)"
-    worker = "PgQueuer.run(batch_size=100), asyncpg pool of 20"
+    worker = "PgQueuer.run(batch_size=100), asyncpg pool of 20; without a bound of jobs at once"
 
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
+        if AT_ONCE:
+            self.worker = f"PgQueuer.run(batch_size={AT_ONCE // 2}, max_concurrent_tasks={AT_ONCE}), asyncpg pool of 20"
 
     async def open(self, dsn: str) -> None:
         self.queries = Queries(AsyncpgDriver(await asyncpg.connect(dsn)))
@@ -37,7 +42,10 @@ class System:
         await self.queries.enqueue("noop", str(at).encode())
 
     async def start(self) -> None:
-        work = self.queue.run(batch_size=CONCURRENCY, dequeue_timeout=timedelta(seconds=30))
+        bounds = {"batch_size": CONCURRENCY}
+        if AT_ONCE:
+            bounds = {"batch_size": AT_ONCE // 2, "max_concurrent_tasks": AT_ONCE}
+        work = self.queue.run(dequeue_timeout=timedelta(seconds=30), **bounds)
         self.running = asyncio.create_task(work)
 
     async def unsettled(self) -> int:

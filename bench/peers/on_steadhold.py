@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import asyncpg
@@ -23,7 +24,7 @@ UNSETTLED = "select count(*) from steadhold.jobs where workspace = $1 and state 
 
 class Steadhold:
     route = "jobs.submit_all of 1,000 in the caller's transaction (asyncpg)"
-    worker = "Worker(dsn=…), one process, async handler"
+    worker = "Worker(dsn=…), one process, async handler; the collector as Worker.run sets it"
 
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
@@ -64,6 +65,7 @@ class Steadhold:
         async def noop(_ctx: Any, input: Any) -> None:
             self.tally.hit(float(input["at"]))
 
+        gc.set_threshold(20_000, 20, 50)  # as `Worker.run` does, which has a process of its own
         self.running = asyncio.create_task(worker.serve())
 
     async def unsettled(self) -> int:
