@@ -136,10 +136,12 @@ async def test_a_download_needs_the_scope_of_payloads(app, door, seated, monkeyp
     got = await seat.get("/audit?name=a")
     assert (got.status, got.body) == (200, BODY)
     assert got.headers["content-disposition"] == (
-        "attachment; filename=\"a___b_.json\"; filename*=UTF-8''a%22%0D%0Ab%C3%BC.json"
+        "attachment; filename=\"a___b_.json\"; filename*=UTF-8''a%22__b%C3%BC.json"
     )
     assert got.headers["content-type"] == "application/octet-stream"
     assert got.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    head = await seat.ask("HEAD", "/audit?name=a")
+    assert (head.status, head.body, head.headers["content-length"]) == (200, b"", str(len(BODY)))
     assert (await blind.get("/audit?name=a")).code == "missing_scope"
     assert (await seat.get("/audit?name=none")).code == "not_found"
 

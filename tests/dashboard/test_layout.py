@@ -42,6 +42,18 @@ def test_what_is_laid_out_says_the_same(value):
         assert json.loads(laid_out(exact)) == value
 
 
+@pytest.mark.parametrize("text", ["[" * 4000, "[" * 100 + "1," * 20_000, '{"a":' * 3000])
+def test_what_nests_deep_is_shown_as_it_was_written(text):
+    """Indents would be most of it: of 64 KiB, gigabytes."""
+    assert laid_out(text) == text
+
+
+@pytest.mark.parametrize("text", ['"' + '\\"' * 50, '["a', '"a\\', '"a\\\nb"', '"\n"'])
+def test_a_string_without_an_end_is_read_once(text):
+    """Bytes that call themselves JSON may be none: then each quote in them must not be read from anew to the end."""
+    assert laid_out(text).replace("[\n  ", "[") == text
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

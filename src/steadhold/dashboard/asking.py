@@ -125,7 +125,7 @@ class Inner:
         self.status, self.fields, self.came = status, wire.pairs(fields), body
         if self.out is not None and status < 400:
             await self._begin(status)
-            await self.piece(body, last=True)
+            await self.piece(b"" if self.method == "HEAD" else body, last=True)
 
     async def begin(self, status: int, fields: bytes, *, closes: bool) -> None:
         """Begin what comes in pieces: handed on, or gathered."""
@@ -149,7 +149,7 @@ class Inner:
     async def cut(self, *, whole: bool) -> None:
         """It ends early: what ASGI leaves open, a server cuts."""
         if self.out is None and not whole:
-            self.status = 503
+            self.status, self.came = 503, b""
 
     def take_slowly(self) -> None:
         """The whole body is here."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -11,11 +11,11 @@ from steadhold.dashboard import asking
 from steadhold.dashboard.asking import FRESH, Inner
 from steadhold.dashboard.facts import Answered
 from steadhold.dashboard.page import PAYLOADS, Download, Refused
+from steadhold.dashboard.sending import Turn
 from steadhold.dashboard.session import Session, Sessions
 from steadhold.kit.plan import Call
 from steadhold.web.ask import Route
 from steadhold.web.serve import Doors
-from steadhold.web.wire import Send
 
 KEPT: frozenset[bytes] = frozenset({b"content-length", b"etag", b"repr-digest"})
 """What a download keeps of the head of a door's answer."""
@@ -42,14 +42,15 @@ class Desk:
         return Answered(inner.status or 503, fields, inner.came, readable=self.permits(session, PAYLOADS, None))
 
     async def hand_on(
-        self, session: Session, download: Download, send: Send, receive: Callable[[], Awaitable[Any]],
-        head: list[tuple[bytes, bytes]],
+        self, session: Session, download: Download, turn: Turn, head: list[tuple[bytes, bytes]]
     ) -> None:  # fmt: skip
         """Let the browser have what a door answers, as a file. Raises Refused before anything is sent."""
         if not self.permits(session, PAYLOADS, None):
             raise Refused(403, {"code": "missing_scope", "detail": f"This key lacks the scope {PAYLOADS}."})
-        inner = self._inner(session, "GET", download.address, download.query, {}, b"")
-        inner.out, inner.gone = send, receive
+        inner = self._inner(
+            session, "HEAD" if turn.method == "HEAD" else "GET", download.address, download.query, {}, b""
+        )
+        inner.out, inner.gone = turn.send, turn.receive
         inner.shown = lambda fields: [*head, *(field for field in fields if field[0] in KEPT)]
         await self._doors.answer(inner)
         if inner.status >= 400:

@@ -62,11 +62,9 @@ async def abandon(view: View) -> Outcome:
 
 async def _do(view: View, verb: str, body: dict[str, Any]) -> Outcome:
     """Do it to what was shown: to the revision that came with the form. Where it is refused, the page says why."""
-    seen = view.form.get("revision", "")
+    seen = view.number("revision")
     try:
-        await view.post(
-            "/v1/effects", view.params["id"], verb, body=body, revision=int(seen) if seen.isdecimal() else None
-        )
+        await view.post("/v1/effects", view.params["id"], verb, body=body, revision=seen)
     except Refused as no:
         if no.status == 404:
             raise

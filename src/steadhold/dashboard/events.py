@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View
+from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View, whole
 from steadhold.events.glance import glance
 
 READ, OPERATE = "events:read", "events:operate"
@@ -55,7 +55,7 @@ async def aggregate(view: View) -> Outcome:
     stands = await view.maybe("/v1/aggregates", id)
     try:
         events = await view.get(
-            "/v1/aggregates", id, "events", after_revision=int(after) if after.isdecimal() else None,
+            "/v1/aggregates", id, "events", after_revision=whole(after),
             limit=EVENTS_SHOWN, cursor=view.query.get("cursor"),
         )  # fmt: skip
     except Refused as refused:
@@ -141,11 +141,9 @@ def _day(text: str) -> str:
 
 async def delete(view: View) -> Outcome:
     """Delete it as it was shown."""
-    seen = view.form.get("revision", "")
+    seen = view.number("revision")
     try:
-        await view.send(
-            "DELETE", "/v1/subscriptions", view.params["id"], revision=int(seen) if seen.isdecimal() else None
-        )  # fmt: skip
+        await view.send("DELETE", "/v1/subscriptions", view.params["id"], revision=seen)
     except Refused as no:
         return await _subscription(view, no)
     return view.go("/events")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -57,7 +58,8 @@ class Front:
         mount: str = scope.get("root_path", "")
         raw = bytes(scope.get("raw_path") or scope["path"].encode())
         below = raw.removeprefix(mount.encode()).removeprefix(PATH.encode()).decode("latin-1") or "/"
-        turn = Turn(scope["method"], quote(mount) + PATH, below, heading(scope["headers"]), {}, receive, send)
+        secure = self._secure or scope.get("scheme") == "https"
+        turn = Turn(scope["method"], quote(mount) + PATH, below, heading(scope["headers"]), {}, receive, send, secure)
         session: Session | None = None
         try:
             heads.refuse_repeated(turn.head)
@@ -132,7 +134,7 @@ class Front:
         if isinstance(outcome, Shown):
             await self._show(turn, view, outcome, room)
         elif isinstance(outcome, Download):
-            await self._desk.hand_on(session, outcome, turn.send, turn.receive, file_fields(outcome.name))
+            await self._desk.hand_on(session, outcome, turn, file_fields(outcome.name))
         else:
             await self._go(turn, outcome, room, page)
 
@@ -156,7 +158,7 @@ class Front:
         done = "" if turn.partial or view is None else self._done.get(cookies.get(guard.DONE, ""), "")
         more = [(b"set-cookie", self._cookie(turn, guard.DONE, "", 0))] if done else []
         facts = {"view": view, "here": room, "done": done, "root": turn.root, **shown.facts}
-        body = rendering.render(shown.template, facts | {"menu": _menu(view)})
+        body = await asyncio.to_thread(rendering.render, shown.template, facts | {"menu": _menu(view)})
         await reply(turn, shown.status, (*PAGE, (b"content-type", HTML), *more), body)
 
     async def _go(self, turn: Turn, go: Go, room: Room | None = None, page: Page | Action | None = None) -> None:
@@ -170,7 +172,7 @@ class Front:
         await reply(turn, 303, (*PAGE, *fields), b"")
 
     def _cookie(self, turn: Turn, name: str, value: str, seconds: int) -> bytes:
-        return guard.set_cookie(name, value, turn.root, seconds=seconds, secure=self._secure).encode()
+        return guard.set_cookie(name, value, turn.root, seconds=seconds, secure=turn.secure).encode()
 
     async def _refused(self, turn: Turn, session: Session | None, no: Refused) -> None:
         kind = PROBLEMS.get(no.code, PROBLEMS["internal"])

@@ -47,7 +47,8 @@ def _ours(origin: str, host: str, public_url: str) -> bool:
         return False
     if public_url and (came.scheme, came.netloc.lower()) == (public.scheme, public.netloc.lower()):
         return True
-    return came.scheme in {"http", "https"} and came.netloc != "" and came.netloc.lower() == host.lower()
+    schemes = {"https"} if public.scheme == "https" else {"http", "https"}
+    return came.scheme in schemes and came.netloc != "" and came.netloc.lower() == host.lower()
 
 
 def form(body: bytes, content_type: str) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View
+from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View, whole
 
 READ, CONFIGURE = "inboxes:read", "inboxes:configure"
 EVENTS_SHOWN: Final = 50
@@ -40,8 +40,8 @@ async def one(view: View) -> Outcome:
 
 
 def _after(view: View, last: int) -> int:
-    said = view.query.get("after", "").strip()
-    return int(said) if said.isdecimal() else max(0, last - EVENTS_SHOWN)
+    said = whole(view.query.get("after", "").strip())
+    return max(0, last - EVENTS_SHOWN) if said is None else said
 
 
 async def consumers(view: View) -> Outcome:
@@ -55,11 +55,8 @@ async def consumers(view: View) -> Outcome:
 
 async def forget(view: View) -> Go:
     """Delete a consumer as it was shown."""
-    name, seen = view.params["name"], view.form.get("revision", "")
-    await view.send(
-        "DELETE", "/v1/inboxes", name, "consumers", view.params["consumer"],
-        revision=int(seen) if seen.isdecimal() else None,
-    )  # fmt: skip
+    name, seen = view.params["name"], view.number("revision")
+    await view.send("DELETE", "/v1/inboxes", name, "consumers", view.params["consumer"], revision=seen)
     return view.go("/inboxes", name)
 
 

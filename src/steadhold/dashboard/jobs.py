@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from steadhold import fences, operations
 from steadhold.dashboard import timeline
 from steadhold.dashboard.facts import Facts
-from steadhold.dashboard.page import Action, Download, Go, Outcome, Page, Refused, Room, View
+from steadhold.dashboard.page import Action, Download, Go, Outcome, Page, Refused, Room, View, whole
 from steadhold.dashboard.rendering import moment
 from steadhold.jobs import steering
 from steadhold.jobs.doors import FILTERS, filter_of
@@ -205,9 +205,9 @@ async def _many(view: View, verb: Verb) -> Outcome:
             return view.show("jobs/many.html", verb=verb, wanted={}, ids=ids, no=None, most=CHOSEN_MAX, count=len(ids))
         return view.show("jobs/done.html", verb=verb, outcomes=await _each(view, verb, ids))
     wanted = _wanted(view.form)
-    if not count.isdecimal():
+    if (expected := whole(count)) is None:
         return await _count(view, verb, wanted)
-    body = {"filter": wanted, "expect_count": int(count), **(_because(view) if verb == "cancel" else {})}
+    body = {"filter": wanted, "expect_count": expected, **(_because(view) if verb == "cancel" else {})}
     try:
         done = await view.post(f"/v1/jobs:{verb}", body=body)
     except Refused as no:

@@ -38,14 +38,14 @@ async def new(view: View) -> Outcome:
 
 async def make(view: View) -> Outcome:
     """Make a key, and show it on the page that answers: a page that is loaded again has it no more."""
-    lifetime = view.form.get("lifetime", "")
+    lifetime = view.number("lifetime")
     wanted: dict[str, Any] = {
         "subject": view.form.get("subject", "").strip(),
         "kind": view.form.get("kind", ""),
         "scopes": [*view.lists.get("scopes", ()), *view.text("more").split()],
     }
-    if lifetime.isdecimal():
-        wanted["expires_in_seconds"] = int(lifetime)
+    if lifetime is not None:
+        wanted["expires_in_seconds"] = lifetime
     try:
         made = await view.post("/v1/keys", body=wanted)
     except Refused as no:
@@ -55,10 +55,8 @@ async def make(view: View) -> Outcome:
 
 async def rotate(view: View) -> Outcome:
     """Give a key a new secret, shown as that of a new key is."""
-    grace = view.form.get("grace", "0")
-    made = await view.post(
-        "/v1/keys", view.params["id"], "rotate", body={"grace_seconds": int(grace) if grace.isdecimal() else 0}
-    )
+    grace = view.number("grace") or 0
+    made = await view.post("/v1/keys", view.params["id"], "rotate", body={"grace_seconds": grace})
     return view.show("keys/made.html", key=made.facts)
 
 

@@ -6,14 +6,20 @@ import re
 import unicodedata
 from typing import Final
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _INDENT: Final = "  "
+_LONGER_MAX: Final = 6
+_SHORT: Final = 16 * 1024
+"""What is laid out has so many characters at most, or so many times those that were written."""
 
 
 def laid_out(text: str) -> str:
-    """JSON with line breaks and indents. Every token stands as it was written: no number is read, no string escaped."""
+    """JSON with line breaks and indents. Every token stands as it was written: no number is read, no string escaped.
+
+    What nests so deep that indents would be most of it, and what is no JSON at all, costs no more than it is long.
+    """
     out: list[str] = []
-    depth = 0
+    depth, left = 0, max(_LONGER_MAX * len(text), _SHORT)
     for piece in _TOKEN.findall(text):
         if piece in "{[":
             depth += 1
@@ -25,6 +31,9 @@ def laid_out(text: str) -> str:
             out.append(",\n" + _INDENT * depth)
         else:
             out.append(": " if piece == ":" else piece)
+        left -= len(out[-1])
+        if left < 0:
+            return text
     return _closed(out)
 
 
@@ -43,10 +52,11 @@ def plain(text: str) -> str:
     """Text with control and direction characters written out: what is read is what is there."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(one if one in "\n\t" or not _misleads(one) else _named(one) for one in text)
+    return "".join(one if one in "\n\t" or not misleads(one) else _named(one) for one in text)
 
 
-def _misleads(one: str) -> bool:
+def misleads(one: str) -> bool:
+    """Whether a character hides, or turns the direction of text."""
     return unicodedata.category(one) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 

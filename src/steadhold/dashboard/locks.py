@@ -27,9 +27,9 @@ async def live(view: View) -> Outcome:
 
 async def release(view: View) -> Outcome:
     """End the grant whose fence was shown; where another has begun since, the page says so."""
-    name, fence = view.params["name"], view.form.get("fence", "")
+    name, fence = view.params["name"], view.number("fence") or 0
     try:
-        await view.post("/v1/locks", name, "release", body={"fence": int(fence) if fence.isdecimal() else 0})
+        await view.post("/v1/locks", name, "release", body={"fence": fence})
     except Refused as no:
         if no.code != "lock_lost":
             raise

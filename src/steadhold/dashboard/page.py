@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
@@ -14,8 +15,10 @@ from steadhold.dashboard.session import Session
 from steadhold.kit import fields, ids
 from steadhold.kit.ids import IdFault
 from steadhold.kit.plan import Call
+from steadhold.web.problem import stop
 
 PAYLOADS: Final = "payloads:read"
+_WHOLE: Final = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,8 @@ class View:
 
     async def play(self, call: Call[Any]) -> Any:
         """Play a reading plan of a room, where no door gives what a page needs. Test its scope before (`may`)."""
+        if not self.workspace:
+            stop("workspace_required", "An operator's key belongs to no workspace: log in with the name of one.")
         return await self.desk.play(call)
 
     def payload(self, raw: bytes, content_type: str = "application/json") -> Payload:
@@ -207,6 +212,14 @@ class View:
             said.setdefault("content-type", "application/json")
         return _said_yes(await self.desk.ask(self.session, method, whole, asked, said, raw))
 
+    def number(self, name: str) -> int | None:
+        """The whole number in a field of the form; None where the field is absent or empty. Raises Stop for others."""
+        said = self.form.get(name, "").strip()
+        found = whole(said)
+        if said and found is None:
+            stop("bad_request", f"{name} is a whole number of at most 18 digits.")
+        return found
+
     def text(self, name: str) -> str:
         """What was typed into a field of many lines, with the line ends that people mean; "" where it is absent."""
         return self.form.get(name, "").replace("\r\n", "\n")
@@ -231,6 +244,11 @@ class View:
         """Let the browser keep what a door answers, as a file of this name."""
         whole, asked = target(path, segments, query)
         return Download(whole, asked, name)
+
+
+def whole(text: str) -> int | None:
+    """A whole number as people type it; None for anything else, and for more digits than numbers here have."""
+    return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def _said_yes(answered: Answered) -> Answered:

@@ -63,12 +63,12 @@ async def trigger(view: View) -> Outcome:
 
 async def pause(view: View) -> Outcome:
     """Let no instant run."""
-    return await _do(view, "pause", revision=_seen(view))
+    return await _do(view, "pause", revision=view.number("revision"))
 
 
 async def resume(view: View) -> Outcome:
     """Let instants run again."""
-    return await _do(view, "resume", revision=_seen(view))
+    return await _do(view, "resume", revision=view.number("revision"))
 
 
 async def backfill(view: View) -> Outcome:
@@ -90,17 +90,12 @@ async def _do(view: View, verb: str, **more: Any) -> Outcome:
 async def delete(view: View) -> Go | Outcome:
     """Delete what was shown."""
     try:
-        await view.send("DELETE", "/v1/schedules", view.params["id"], revision=_seen(view))
+        await view.send("DELETE", "/v1/schedules", view.params["id"], revision=view.number("revision"))
     except Refused as no:
         if no.status == 404:
             raise
         return await _one(view, no)
     return view.go("/schedules")
-
-
-def _seen(view: View) -> int | None:
-    seen = view.form.get("revision", "")
-    return int(seen) if seen.isdecimal() else None
 
 
 def _utc(instant: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlencode
 
 from steadhold.dashboard import guard, rendering
+from steadhold.dashboard.layout import misleads
 from steadhold.web.heading import Heading
 from steadhold.web.wire import Send
 
@@ -47,6 +48,7 @@ class Turn:
     query: Mapping[str, str]
     receive: Receive
     send: Send
+    secure: bool = False
 
     @property
     def partial(self) -> bool:
@@ -83,6 +85,7 @@ async def reply(turn: Turn, status: int, fields: Fields, body: bytes) -> None:
 
 def file_fields(name: str) -> list[tuple[bytes, bytes]]:
     """The head of a file that is kept under this name, and that no browser opens by itself."""
+    name = "".join("_" if misleads(one) else one for one in name)
     plain = "".join(one if one.isascii() and (one.isalnum() or one in "._-") else "_" for one in name) or "download"
     said = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
     return [*_FILE, (b"content-disposition", said.encode())]

@@ -23,7 +23,7 @@ from steadhold.access import sessions
 from steadhold.access.authenticate import TRUSTED_SECONDS, Keyring
 from steadhold.kit import ids, limits
 from steadhold.web.above import Play
-from steadhold.web.ask import Principal
+from steadhold.web.ask import Principal, Stop
 
 REMEMBERED_MAX: Final = 10_000
 _COOKIE: Final = re.compile(r"([0-9A-Za-z]{22})\.([a-z0-9-]{0,63})\.([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]{43})")
@@ -62,12 +62,15 @@ class Sessions:
     async def open(self, key: str, workspace: str) -> Session | None:
         """Begin a session for whoever presents this key; None without a valid one.
 
-        `workspace` is an operator's choice; a key of a workspace has its own.
+        `workspace` is an operator's choice; a key of a workspace has its own. A login is counted against its rate, for
+        it leaves a row in the audit: raises Stop where they come too fast.
         """
         token = access.parse_token(key.strip())
         who = None if token is None else await self._keyring.principal(key.strip())
         if token is None or who is None:
             return None
+        if (limited := self._keyring.rate(who)) is not None:
+            raise Stop(limited)
         chosen = workspace if who.workspace is None else ""
         known = who.workspace is not None or not chosen or await self._keyring.known(chosen)
         named = f"{token.key_id}.{chosen if known else ''}.{_text(ids.new_secret())}"

@@ -61,11 +61,9 @@ async def make(view: View) -> Outcome:
 
 async def rotate(view: View) -> Outcome:
     """Give it a new secret, which is shown once."""
-    grace = view.form.get("grace", "")
+    grace = view.number("grace") or 0
     try:
-        made = await view.post(
-            "/v1/webhooks", view.params["id"], "rotate", body={"grace_seconds": int(grace) if grace.isdecimal() else 0}
-        )
+        made = await view.post("/v1/webhooks", view.params["id"], "rotate", body={"grace_seconds": grace})
     except Refused as no:
         return await _one(view, no)
     return view.show("webhooks/made.html", hook=made.facts)
@@ -114,11 +112,9 @@ async def replay_many(view: View) -> Outcome:
 
 async def delete(view: View) -> Outcome:
     """Remove it as it was shown."""
-    seen = view.form.get("revision", "")
+    seen = view.number("revision")
     try:
-        await view.send(
-            "DELETE", "/v1/webhooks", view.params["id"], revision=int(seen) if seen.isdecimal() else None
-        )  # fmt: skip
+        await view.send("DELETE", "/v1/webhooks", view.params["id"], revision=seen)
     except Refused as no:
         return await _one(view, no)
     return view.go("/webhooks")

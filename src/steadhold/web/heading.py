@@ -20,6 +20,8 @@ _SINGLE: Final = frozenset({
 _GUARDS: Final = ("if-match", "if-none-match", "fence")
 _NOTHING: Final[Mapping[str, str]] = {}
 _PARAMETERS_MAX: Final = 32
+_CRUMBS: Final = "; "
+"""Between cookies, which HTTP/2 and HTTP/3 carry in a field each."""
 
 
 @dataclass(slots=True)
@@ -45,7 +47,9 @@ def _joined(raw: Sequence[tuple[bytes, bytes]]) -> Heading:
     for key, value in raw:
         found.setdefault(key.decode("latin-1"), []).append(value.decode("latin-1"))
     repeated = frozenset(name for name, texts in found.items() if len(texts) > 1)
-    return Heading({name: ", ".join(texts) for name, texts in found.items()}, repeated)
+    return Heading(
+        {name: (_CRUMBS if name == "cookie" else ", ").join(texts) for name, texts in found.items()}, repeated
+    )
 
 
 def refuse_repeated(head: Heading) -> None:
