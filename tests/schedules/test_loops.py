@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -22,7 +23,7 @@ from tests.schedules.conftest import spec
 
 @pytest.fixture(scope="module")
 def own(server_run):
-    with copied(server_run, "schedules_loops") as database:
+    with copied(server_run, f"schedules_loops_{uuid.uuid4().hex[:8]}") as database:
         yield database
 
 
