@@ -1944,6 +1944,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/publications:retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish what is parked
+         * @description Needs the scope `events:operate`.
+         */
+        post: operations["post_publications_retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/schedules": {
         parameters: {
             query?: never;
@@ -4469,6 +4489,25 @@ export interface components {
             cap_seconds?: number;
             /** @default 0.5 */
             jitter?: number;
+        };
+        /**
+         * RetryParkedBody
+         * @description Without `expect_count` what is parked is only counted: of one subscription, or all.
+         */
+        RetryParkedBody: {
+            /** @default null */
+            subscription_id?: string | null;
+            /** @default null */
+            expect_count?: number | null;
+        };
+        /**
+         * RetryParkedReply
+         * @description How many were parked, how many of them are tried again now, and how many are left.
+         */
+        RetryParkedReply: {
+            count: number;
+            retried: number;
+            left: number;
         };
         /**
          * RotateBody
@@ -12646,6 +12685,73 @@ export interface operations {
             410: components["responses"]["Problem"];
             /** @description `uri_too_long` */
             414: components["responses"]["Problem"];
+            /** @description `misdirected_request` */
+            421: components["responses"]["Problem"];
+            /** @description `operation_clock`, `operation_mismatch` */
+            422: components["responses"]["Problem"];
+            /** @description `too_many_requests` */
+            429: components["responses"]["Problem"];
+            /** @description `headers_too_large` */
+            431: components["responses"]["Problem"];
+            /** @description `internal` */
+            500: components["responses"]["Problem"];
+            /** @description `busy`, `outcome_unknown`, `unavailable` */
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_publications_retry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The operation's id: under one, this takes effect at most once. */
+                "Idempotency-Key"?: string;
+                /** @description Grants that must be current, such as `"lock:deploy";fence=3`. */
+                Fence?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryParkedBody"];
+            };
+        };
+        responses: {
+            /** @description Publish what is parked */
+            200: {
+                headers: {
+                    /** @description The revision, in quotes. */
+                    ETag?: string;
+                    Revision?: number;
+                    "Operation-Id"?: string;
+                    /** @description It took effect before. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetryParkedReply"];
+                };
+            };
+            /** @description `bad_header`, `bad_json`, `bad_member`, `bad_query`, `truncated_body`, `unknown_parameter`, `workspace_required` */
+            400: components["responses"]["Problem"];
+            /** @description `no_valid_key` */
+            401: components["responses"]["Problem"];
+            /** @description `missing_scope` */
+            403: components["responses"]["Problem"];
+            /** @description `not_found` */
+            404: components["responses"]["Problem"];
+            /** @description `request_timeout` */
+            408: components["responses"]["Problem"];
+            /** @description `count_changed`, `operation_abandoned`, `operation_in_flight`, `stale_fence` */
+            409: components["responses"]["Problem"];
+            /** @description `operation_expired` */
+            410: components["responses"]["Problem"];
+            /** @description `too_large` */
+            413: components["responses"]["Problem"];
+            /** @description `uri_too_long` */
+            414: components["responses"]["Problem"];
+            /** @description `unsupported_coding`, `unsupported_media_type` */
+            415: components["responses"]["Problem"];
             /** @description `misdirected_request` */
             421: components["responses"]["Problem"];
             /** @description `operation_clock`, `operation_mismatch` */
