@@ -97,6 +97,8 @@ async def test_a_file_that_comes_in_pieces_leaves_its_row_too(view, door):
         (("PUT", "/v1/schedules/{id}", "schedules:write"), "dashboard.schedules.put"),
         (("POST", "/v1/keys", "keys:create"), "dashboard.keys.post"),
         (("POST", "/v1/operations/{id}/abandon", ""), "dashboard.operations.abandon"),
+        (("POST", "/v1/approvals/{id:uuid}/revoke", ""), "dashboard.approvals.revoke"),
+        (("POST", "/v1/publications/{id:uuid}/skip", "events:operate"), "dashboard.events.skip"),
     ],
 )
 def test_an_action_is_called_after_its_door(route, kind):

@@ -74,10 +74,10 @@ def _with_row(call: Call[T], route: Route, ask: Request) -> Call[T]:
 
 def kind_of(route: Route) -> str:
     """What the audit calls an action of a person: `dashboard.jobs.cancel`, `dashboard.schedules.put`."""
-    room, _, verb = route.scope.partition(":") if route.scope else ("operations", "", "")
-    last = route.path.rpartition("/")[2]
-    named = last.rpartition(":")[2] if not last.startswith("{") else ""
-    return f"dashboard.{room}.{named if named and named != room else route.method.lower() or verb}"
+    parts = route.path.split("/")
+    room = route.scope.partition(":")[0] or parts[2].partition(":")[0]
+    last = "" if parts[-1].startswith("{") else parts[-1].rpartition(":")[2]
+    return f"dashboard.{room}.{last if last not in {'', room} else route.method.lower()}"
 
 
 def target(path: str, segments: Sequence[str], query: Mapping[str, Any]) -> tuple[str, str]:

@@ -217,7 +217,7 @@ def _in_scope(view: View, page: Page | Action) -> None:
 def _menu(view: View | None) -> list[tuple[str, list[Room]]]:
     if view is None:
         return []
-    seen = [room for room in rooms() if room.menu and view.reaches(room.scope)]
+    seen = [room for room in rooms() if view.reaches(room.scope)]
     groups = ((group, [room for room in seen if room.group == group]) for group in GROUPS)
     return [(group, of_it) for group, of_it in groups if of_it]
 

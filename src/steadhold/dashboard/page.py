@@ -87,7 +87,6 @@ class Room:
     pages: tuple[Page, ...]
     actions: tuple[Action, ...] = ()
     scope: str = ""
-    menu: bool = True
 
 
 class Refused(Exception):
