@@ -119,24 +119,35 @@ async def test_cookies_may_come_in_fields_of_their_own(app, seat):
     assert sent[0]["status"] == 200
 
 
+def over_https(app):
+    """The application as a server that speaks https shows it requests."""
+
+    async def asked(scope, receive, send):
+        await app({**scope, "scheme": "https"}, receive, send)
+
+    return asked
+
+
 async def test_over_https_the_cookie_is_for_https_alone(app, owner):
     """Also where nobody said so: the application sees how a browser came."""
-    from steadhold.dashboard import guard
+    seat = Seat(over_https(app))
+    page = await seat.log_in(owner)
+    assert page.cookies[0].endswith("; Secure")
+    assert (await seat.get("/keys")).status == 200
 
-    lines = []
-    front = app
 
-    async def over_https(scope, receive, send):
-        async def noting(message):
-            lines.extend(value for name, value in message.get("headers", ()) if name == b"set-cookie")
-            await send(message)
-
-        await front({**scope, "scheme": "https"}, receive, noting)
-
-    seat = Seat(over_https)
-    await seat.send("/login", {"key": owner}, origin="https://server")
-    assert guard.SESSION.encode() in lines[0]
-    assert lines[0].endswith(b"; Secure")
+async def test_over_https_no_neighbour_sets_the_cookie(app, owner):
+    """A page of another host of the domain could set one for all of them, but for names that begin like this."""
+    seat = Seat(over_https(app))
+    page = await seat.log_in(owner)
+    name, _, _ = page.cookies[0].partition("=")
+    assert name.startswith("__Host-")
+    assert "; Path=/; " in page.cookies[0]
+    tossed = Seat(over_https(app))
+    tossed.jar = {name.removeprefix("__Host-"): seat.jar[name]}
+    assert (await tossed.get("/keys")).status == 303
+    done = await seat.post("/logout")
+    assert done.cookies[0].startswith(f"{name}=; Path=/; Max-Age=0")
 
 
 async def test_where_the_address_is_https_a_page_of_http_sends_no_form(settings, owner):

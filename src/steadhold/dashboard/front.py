@@ -64,7 +64,7 @@ class Front:
         try:
             heads.refuse_repeated(turn.head)
             turn = replace(turn, query=heads.parameters(bytes(scope["query_string"])))
-            session = await self._sessions.find(turn.cookies.get(guard.SESSION, ""))
+            session = await self._sessions.find(turn.cookie(guard.SESSION))
             await self._answer(turn, session)
         except Refused as no:
             await self._refused(turn, session, no)
@@ -154,8 +154,7 @@ class Front:
     # --- answers
 
     async def _show(self, turn: Turn, view: View | None, shown: Shown, room: Room | None = None) -> None:
-        cookies = turn.cookies
-        done = "" if turn.partial or view is None else self._done.get(cookies.get(guard.DONE, ""), "")
+        done = "" if turn.partial or view is None else self._done.get(turn.cookie(guard.DONE), "")
         more = [(b"set-cookie", self._cookie(turn, guard.DONE, "", 0))] if done else []
         facts = {"view": view, "here": room, "done": done, "root": turn.root, **shown.facts}
         body = await asyncio.to_thread(rendering.render, shown.template, facts | {"menu": _menu(view)})

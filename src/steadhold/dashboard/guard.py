@@ -29,8 +29,17 @@ def cookies(header: str) -> dict[str, str]:
 
 def set_cookie(name: str, value: str, path: str, *, seconds: int, secure: bool) -> str:
     """A Set-Cookie field: no script reads it, and no other site's request carries it."""
-    flags = f"Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict"
-    return f"{name}={value}; {flags}{'; Secure' if secure else ''}"
+    flags = f"Path={'/' if secure else path}; Max-Age={seconds}; HttpOnly; SameSite=Strict"
+    return f"{kept_as(name, secure=secure)}={value}; {flags}{'; Secure' if secure else ''}"
+
+
+def kept_as(name: str, *, secure: bool) -> str:
+    """The name that a browser keeps a cookie under: by https one that no other host, above it or below, can set.
+
+    Else a page of a neighbour could put its own session before somebody, whose work would go on in it. Such a name
+    goes with the path `/` alone.
+    """
+    return f"__Host-{name}" if secure else name
 
 
 def own_origin(headers: Mapping[str, str], public_url: str) -> None:

@@ -60,10 +60,10 @@ class Turn:
         """Its own address."""
         return self.root + self.path + (f"?{urlencode(self.query)}" if self.query else "")
 
-    @property
-    def cookies(self) -> Mapping[str, str]:
-        """What the browser keeps for us."""
-        return guard.cookies(self.head.get("cookie") or "")
+    def cookie(self, name: str) -> str:
+        """What the browser keeps for us under this name, or nothing."""
+        kept = guard.cookies(self.head.get("cookie") or "")
+        return kept.get(guard.kept_as(name, secure=self.secure), "")
 
 
 async def reply_static(turn: Turn, name: str) -> bool:
