@@ -15,6 +15,7 @@ import pytest
 
 from tests.journeys.test_serve import ready
 
+
 @pytest.fixture
 def two(start, me, fresh_database):
     """A server of two processes, and its command."""
