@@ -31,6 +31,9 @@ RELEASED = {
     "effects": "37f028b5c92db32f",
     "private": "d777c770e34a7c77",
     "rooms": "68859c97d58ad607",
+    "traces": "b73446ab9dcf7925",
+    "told": "6e7dff27619b4f9e",
+    "state_hot": "a1065fc7e13eee1f",
 }
 """The name of each released migration, and how the digest of its text begins."""
 

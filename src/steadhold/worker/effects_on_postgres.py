@@ -8,6 +8,7 @@ import msgspec
 
 from steadhold import effects, operations
 from steadhold.access import Actor
+from steadhold.context import Unresolved
 from steadhold.effects import Moved
 from steadhold.effects.model import Effect, Intent
 from steadhold.effects.outcomes import InitiateOutcome
@@ -38,7 +39,13 @@ class EffectsOnPostgres:
     async def plan(self, intent: Intent, fence: int) -> Planned:
         """Write an action down, or find the one that there is."""
         outcome = await self._play(effects.plan.call(self._workspace, intent, by=WORKER, job_fence=fence))
-        return _standing(outcome.effect) if isinstance(outcome, Moved) else outcome
+        match outcome:
+            case Moved(effect):
+                return _standing(effect)
+            case Unresolved():
+                raise AssertionError("a worker's effects refer to nothing in context")
+            case _:
+                return outcome
 
     async def initiate(self, start: Start) -> Begun:
         """Say that it begins now."""
