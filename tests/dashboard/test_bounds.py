@@ -156,3 +156,14 @@ async def test_where_the_address_is_https_a_page_of_http_sends_no_form(settings,
     assert (page.status, page.code, page.cookies) == (403, "foreign_origin", ())
     assert (await Seat(app).send("/login", {"key": owner}, origin="https://server")).status == 303
     await app.stop()
+
+
+async def test_a_workspace_that_could_be_none_is_none(app, workspace):
+    operator = await key_of(app, workspace, kind="operator")
+    for named in ("a\0b", "A", "~house", "x" * 100_000, "\u00e4"):
+        seat = Seat(app)
+        page = await seat.send("/login", {"key": operator, "workspace": named})
+        assert page.status == 303
+        assert "no workspace" in (await seat.get("/")).text
+        got = await seat.client("GET", f"/v1/keys?workspace={quote(named[:100])}", authorization=f"Bearer {operator}")
+        assert got.status == 404

@@ -78,6 +78,7 @@ def test_what_misleads_is_written_out(text, shown):
         (b"\xff\0a", "", "bytes", "000000  ff 00 61" + " " * 41 + "..a"),
         (b"a\0b", "text/plain", "bytes", "000000  61 00 62" + " " * 41 + "a.b"),
         (b"eyJ", "application/jose", "text", "eyJ"),
+        (b'"\xff"', "application/json", "bytes", "000000  22 ff 22" + " " * 41 + '"."'),
     ],
 )
 def test_bytes_are_shown_as_what_they_are(raw, kind, form, shown):

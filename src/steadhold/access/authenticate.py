@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from steadhold.access import plans
-from steadhold.access.model import HOUSE, Actor, Found
+from steadhold.access.model import HOUSE, Actor, Found, workspace_fault
 from steadhold.access.scopes import allows, reach
 from steadhold.access.token import opens, parse_token
 from steadhold.play.single import Player
@@ -174,6 +174,8 @@ class Keyring:
 
     async def known(self, workspace: str) -> bool:
         """Tell whether there is such a workspace."""
+        if workspace_fault(workspace) is not None:
+            return False
         if workspace not in self._known and not await self._player.play(plans.known.call(workspace)):
             return False
         _remember(self._known, workspace, None)

@@ -59,13 +59,13 @@ def payload(raw: bytes, content_type: str, *, readable: bool) -> Payload:
 
 
 def _form(raw: bytes, content_type: str) -> Form:
-    if content_type == "application/json" or content_type.endswith("+json"):
-        return "json"
     try:
         text = raw[:SHOWN_BYTES_MAX].decode("utf-8", "strict" if len(raw) <= SHOWN_BYTES_MAX else "ignore")
     except UnicodeDecodeError:
         return "bytes"
-    return "bytes" if "\0" in text else "text"
+    if "\0" in text:
+        return "bytes"
+    return "json" if content_type == "application/json" or content_type.endswith("+json") else "text"
 
 
 def _dump(raw: bytes) -> str:
