@@ -161,4 +161,5 @@ async def test_a_page_is_counted_once_against_the_rate(app, workspace, seat, mon
     app.engine.keyring.entitle(workspace, 3)
     statuses = [(await seat.get("/keys")).status for _ in range(5)]
     assert statuses == [200, 200, 200, 429, 429]
+    assert (await seat.post("/logout")).status == 303  # leaving is always open
     app.engine.keyring.entitle(workspace, None)

@@ -81,12 +81,12 @@ class Front:
             await self._login(turn, session)
         elif session is None:
             await self._outside(turn)
-        elif (limited := self._above.rate(session.who)) is not None:
-            raise told(limited)
         elif turn.path == "/logout" and turn.method == "POST":
             await self._form(turn, session)
             await self._sessions.end(session)
             await self._go(turn, Go(turn.root + "/login", cookie=""))
+        elif (limited := self._above.rate(session.who)) is not None:
+            raise told(limited)
         else:
             await self._page(turn, session)
 
