@@ -8,6 +8,7 @@ import sqlite3
 from importlib.resources import files
 
 from steadhold.inboxes.applying import TABLES
+from steadhold.kit import traces
 from steadhold.sdk.webhook import Delivery, Webhook
 from steadhold.web.codes import PROBLEMS
 from steadhold.webhooks import heading, health, sign
@@ -60,6 +61,7 @@ def test_every_field_that_is_sent_is_told():
         "webhook-id",
         "webhook-timestamp",
         "webhook-signature",
+        traces.HEADER,
         *re.findall(r'"(x-steadhold-[a-z-]+)"', source),
     } - {"x-steadhold-"}
     assert f"up to {heading.FIELDS_MAX}" in section("What is sent")
