@@ -10,13 +10,11 @@ The name of a checkpoint is its id complemented, so the newest is the first in t
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import io
 import tarfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote
 
 import msgspec
 from langchain_core.runnables import RunnableConfig
@@ -34,6 +32,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from steadhold.adapters.naming import segment
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.client import Client
 from steadhold.sdk.errors import NotFound, RevisionConflict
@@ -269,9 +268,7 @@ def _config(thread: str, namespace: str, id: str) -> RunnableConfig:
 
 
 def _segment(text: str) -> str:
-    """A text as one segment of a path, whatever is in it."""
-    quoted = quote(text, safe="")
-    return f"-{quoted}" if len(quoted) <= SEGMENT_CHARS_MAX else f"~{hashlib.sha256(text.encode()).hexdigest()}"
+    return segment(text, SEGMENT_CHARS_MAX)
 
 
 def _descending(id: str) -> str:

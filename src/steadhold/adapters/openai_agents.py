@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, cast
-from urllib.parse import quote
 
 import msgspec
 from agents.items import TResponseInputItem
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 
+from steadhold.adapters.naming import segment
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.client import AsyncClient
 from steadhold.sdk.errors import NotFound
@@ -51,7 +50,7 @@ class SteadholdSession:
     ) -> None:
         self.session_id, self.session_settings = session_id, session_settings
         self._client, self._turn, self._fences = client, turn, tuple(fences)
-        self._path = f"{prefix}/{_segment(session_id)}"
+        self._path = f"{prefix}/{segment(session_id, SEGMENT_CHARS_MAX)}"
         self._begun = turn is None
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
@@ -115,9 +114,3 @@ def _read(body: bytes) -> Lines:
 def _item(line: _Line) -> TResponseInputItem:
     item: Any = msgspec.json.decode(line.item)
     return cast("TResponseInputItem", item)
-
-
-def _segment(text: str) -> str:
-    """A text as one segment of a path, whatever is in it."""
-    quoted = quote(text, safe="")
-    return f"-{quoted}" if len(quoted) <= SEGMENT_CHARS_MAX else f"~{hashlib.sha256(text.encode()).hexdigest()}"

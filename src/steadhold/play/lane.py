@@ -1,4 +1,4 @@
-"""One workspace's callers: who waits for the next flush, and who waits behind a stranger's lock."""
+"""Where the callers of one workspace stand while flushes run."""
 
 from __future__ import annotations
 

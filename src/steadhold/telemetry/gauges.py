@@ -69,13 +69,12 @@ class Gauges:
 
     def __init__(self, pool: Pool, *, types: bool = False) -> None:
         self._pool, self._types, self._read_at = pool, TYPES_MAX if types else 0, -math.inf
-        self.values: Mapping[str, Mapping[str, float]] = {}
-        """Of each family its values, by what its label says."""
+        self._values: Mapping[str, Mapping[str, float]] = {}
         self._asking = asyncio.Lock()
 
     def told(self) -> Mapping[str, Mapping[str, float]]:
-        """What was read last."""
-        return self.values
+        """What was read last: of each family its values, by what its label says."""
+        return self._values
 
     async def read(self) -> None:
         """Ask the database, at most once in a second; who comes meanwhile waits for the answer to that."""
@@ -92,12 +91,12 @@ class Gauges:
                 found = await conn.fetch(QUERY, COUNTED_MAX, self._types)
                 await roll_back(conn)
         except Exception:  # noqa: BLE001 - metrics without these say that it does not answer
-            self.values = {}
+            self._values = {}
             return
         values = {name: self._zeros(family) for name, family in FAMILIES.items()}
         for name, of, value in found:
             values[name][of] = float(value)
-        self.values = values
+        self._values = values
 
     def _zeros(self, family: Family) -> dict[str, float]:
         """What is told where there is nothing to count, so that no series begins with the first trouble."""
