@@ -22,7 +22,9 @@ READ, STEER = "jobs:read", "jobs:steer"
 LIVE: Final = ("accepted", "running", "waiting")
 ENDED: Final = ("completed", "failed", "cancelled")
 EVENTS_SHOWN: Final = 200
-STAGES_SHOWN: Final = 100
+STAGES_SHOWN: Final = 20
+"""Each comes with its result, which may be as large as that of a job."""
+
 EFFECTS_TOLD: Final = 10
 """Effects whose histories stand in the timeline; the others are only listed."""
 
