@@ -77,6 +77,13 @@ async def test_a_name_cannot_turn_the_name_of_its_file(seat, door):
     assert b"\n" not in dict(file_fields("a\r\nb: c\u2028"))[b"content-disposition"]
 
 
+async def test_a_download_that_is_refused_says_why(seated, door):
+    assert (await door("PUT", "/v1/state/other", b"1", if_none_match="*")).status == 201
+    narrow = await seated("state:read:team", "payloads:read")
+    assert (await narrow.get("/state:raw/other")).code == "missing_scope"
+    assert (await narrow.get("/state:raw/team/none")).code == "not_found"
+
+
 async def test_logins_are_counted_against_the_rate(app, workspace, owner, door, monkeypatch):
     """Each leaves a row in the audit."""
     seat = Seat(app)

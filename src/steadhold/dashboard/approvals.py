@@ -41,7 +41,6 @@ async def _one(view: View, no: Refused | None) -> Outcome:
         "approvals/one.html", approval=approval, no=no, artifact=artifact, before=before,
         compared=await _compared(view, approval["artifact"]["reference"], artifact, before),
         lacks=_lacks(view, row), own=row.requester == view.session.who.subject,
-        status=200 if no is None else no.status,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from steadhold.dashboard import asking
 from steadhold.dashboard.asking import FRESH, Inner
 from steadhold.dashboard.facts import Answered
-from steadhold.dashboard.page import PAYLOADS, Download, Refused
+from steadhold.dashboard.page import PAYLOADS, Download, Refused, refused
 from steadhold.dashboard.sending import Turn
 from steadhold.dashboard.session import Session, Sessions
 from steadhold.kit.plan import Call
@@ -54,7 +54,7 @@ class Desk:
         inner.shown = lambda fields: [*head, *(field for field in fields if field[0] in KEPT)]
         await self._doors.answer(inner)
         if inner.status >= 400:
-            raise Refused(inner.status, {"code": "not_found", "detail": "There is nothing to download."})
+            raise refused(inner.status, inner.came)
 
     async def play(self, call: Call[Any]) -> Any:
         """Play a plan that reads."""

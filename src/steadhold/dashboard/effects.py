@@ -43,7 +43,7 @@ async def _one(view: View, no: Refused | None) -> Outcome:
     )
     return view.show(
         "effects/one.html", effect=found.facts, revision=found.revision, lines=history.items, machines=MACHINES,
-        more=history.next_cursor, no=no, status=200 if no is None else no.status,
+        more=history.next_cursor, no=no,
     )  # fmt: skip
 
 

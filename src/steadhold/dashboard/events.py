@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View, whole
+from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View, instant, whole
 from steadhold.events.glance import glance
 
 READ, OPERATE = "events:read", "events:operate"
@@ -63,7 +63,7 @@ async def aggregate(view: View) -> Outcome:
             raise
         no = refused
     known = None if stands is None else stands.facts
-    return view.show("events/aggregate.html", id=id, stands=known, events=events, no=no, after=after)
+    return view.show("events/aggregate.html", id=id, stands=known, events=events, after=after, no=no, status=200)
 
 
 async def publications(view: View) -> Outcome:
@@ -97,14 +97,12 @@ async def subscription(view: View) -> Outcome:
 
 async def _subscription(view: View, no: Refused | None) -> Outcome:
     found = await view.get("/v1/subscriptions", view.params["id"])
-    return view.show(
-        "events/subscription.html", subscription=found.facts, no=no, status=200 if no is None else no.status
-    )  # fmt: skip
+    return view.show("events/subscription.html", subscription=found.facts, no=no)
 
 
 async def new(view: View) -> Outcome:
     """The form for a subscription."""
-    return view.show("events/new.html", no=None)
+    return view.show("events/new.html")
 
 
 async def put(view: View) -> Outcome:
@@ -119,13 +117,13 @@ async def put(view: View) -> Outcome:
     try:
         await view.send("PUT", "/v1/subscriptions", id, body=wanted, revision=0)
     except Refused as no:
-        return view.show("events/new.html", no=no, status=no.status)
+        return view.show("events/new.html", no=no)
     return view.go("/subscriptions", id)
 
 
 async def replay(view: View) -> Outcome:
     """Publish again what happened between two days, or go on where an answer ended."""
-    wanted = {name: _day(view.form.get(name, "").strip()) for name in ("from", "to")}
+    wanted = {name: instant(view.form.get(name, "").strip()) for name in ("from", "to")}
     if cursor := view.form.get("cursor"):
         wanted["cursor"] = cursor
     try:
@@ -133,10 +131,6 @@ async def replay(view: View) -> Outcome:
     except Refused as no:
         return await _subscription(view, no)
     return view.show("events/replayed.html", id=view.params["id"], replay=told.facts, wanted=wanted)
-
-
-def _day(text: str) -> str:
-    return text + "T00:00:00Z" if len(text) == len("2026-01-01") else text
 
 
 async def delete(view: View) -> Outcome:

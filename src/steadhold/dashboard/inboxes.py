@@ -35,7 +35,7 @@ async def one(view: View) -> Outcome:
         no = refused
     return view.show(
         "inboxes/one.html", inbox=found.facts, consumers=consumers.items, doors=doors.items if doors else [],
-        page=page, after=after, no=no, shown=EVENTS_SHOWN,
+        page=page, after=after, shown=EVENTS_SHOWN, no=no, status=200,
     )  # fmt: skip
 
 

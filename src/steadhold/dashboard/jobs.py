@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from steadhold import fences, operations
 from steadhold.dashboard import timeline
 from steadhold.dashboard.facts import Facts
-from steadhold.dashboard.page import Action, Download, Go, Outcome, Page, Refused, Room, View, whole
+from steadhold.dashboard.page import Action, Download, Go, Outcome, Page, Refused, Room, View, instant, whole
 from steadhold.dashboard.rendering import moment
 from steadhold.jobs import steering
 from steadhold.jobs.doors import FILTERS, filter_of
@@ -51,11 +51,11 @@ async def index(view: View) -> Outcome:
 
 
 def _wanted(said: Mapping[str, str]) -> dict[str, str]:
-    """The filters that are set. An instant may be typed without its zone: it is UTC."""
+    """The filters that are set. Instants are as people type them."""
     found = {name: said[name].strip() for name in FILTERS if said.get(name, "").strip()}
     for name in ("created_after", "created_before"):
         if name in found:
-            found[name] += {len("2026-01-01T00:00"): ":00Z", len("2026-01-01T00:00:00"): "Z"}.get(len(found[name]), "")
+            found[name] = instant(found[name])
     return found
 
 
@@ -184,7 +184,7 @@ async def _count(view: View, verb: Verb, wanted: dict[str, str], no: Refused | N
     counted = await view.play(call)
     return view.show(
         "jobs/many.html", verb=verb, wanted=wanted, ids=(), no=no, most=steering.BULK_MAX,
-        count=counted.count if isinstance(counted, Counted) else None, status=200 if no is None else no.status,
+        count=counted.count if isinstance(counted, Counted) else None,
     )  # fmt: skip
 
 
@@ -204,7 +204,7 @@ async def _many(view: View, verb: Verb) -> Outcome:
     ids, count = list(ticked)[:CHOSEN_MAX], view.form.get("count", "")
     if ids or "picked" in view.form:
         if not ids or count != str(len(ids)):
-            return view.show("jobs/many.html", verb=verb, wanted={}, ids=ids, no=None, most=CHOSEN_MAX, count=len(ids))
+            return view.show("jobs/many.html", verb=verb, wanted={}, ids=ids, most=CHOSEN_MAX, count=len(ids))
         return view.show("jobs/done.html", verb=verb, outcomes=await _each(view, verb, ids))
     wanted = _wanted(view.form)
     if (expected := whole(count)) is None:

@@ -71,7 +71,7 @@ def _form(view: View, no: Refused | None) -> Outcome:
     offered = {room: [verb for verb in verbs if _offered(view, f"{room}:{verb}")] for room, verbs in VERBS.items()}
     return view.show(
         "keys/new.html", no=no, offered={room: verbs for room, verbs in offered.items() if verbs}, person=person,
-        lifetimes=LIFETIMES, status=200 if no is None else no.status,
+        lifetimes=LIFETIMES,
     )  # fmt: skip
 
 

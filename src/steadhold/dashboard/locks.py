@@ -39,7 +39,7 @@ async def release(view: View) -> Outcome:
 
 async def _one(view: View, no: Refused | None) -> Outcome:
     found = await view.get("/v1/locks", view.params["name"])
-    return view.show("locks/one.html", lock=found.facts, no=no, status=200 if no is None else no.status)
+    return view.show("locks/one.html", lock=found.facts, no=no)
 
 
 ROOM = Room(

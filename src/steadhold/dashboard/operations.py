@@ -21,7 +21,7 @@ async def one(view: View) -> Outcome:
     except Refused as no:
         if no.code not in {"operation_not_committed", "operation_expired", "operation_in_flight", "operation_clock"}:
             raise
-        return view.show("operations/unknown.html", no=no, key=view.params["id"])
+        return view.show("operations/unknown.html", key=view.params["id"], no=no, status=200)
     return view.show("operations/one.html", operation=found.facts)
 
 

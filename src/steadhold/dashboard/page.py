@@ -19,6 +19,9 @@ from steadhold.web.problem import stop
 
 PAYLOADS: Final = "payloads:read"
 _WHOLE: Final = re.compile(r"[0-9]{1,18}")
+_LEFT_OUT: Final = {
+    len("2026-01-01"): "T00:00:00Z", len("2026-01-01T00:00"): ":00Z", len("2026-01-01T00:00:00"): "Z",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +234,12 @@ class View:
 
     # --- answering
 
-    def show(self, template: str, /, *, status: int = 200, **facts: Any) -> Shown:
-        """Show `templates/<template>` with these facts; `view` is there too."""
-        return Shown(template, facts, status)
+    def show(self, template: str, /, *, no: Refused | None = None, status: int | None = None, **facts: Any) -> Shown:
+        """Show `templates/<template>` with these facts; `view` is there too.
+
+        `no` is why a door refused, where one did: its status is the page's, unless that is given.
+        """
+        return Shown(template, {"no": no, **facts}, status or (200 if no is None else no.status))
 
     def go(self, path: str, /, *segments: str, **query: Any) -> Go:
         """Go to a page after an action; `done` of the action is told there."""
@@ -250,7 +256,17 @@ def whole(text: str) -> int | None:
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
+def instant(text: str) -> str:
+    """An instant as people type it, as doors take it: a day begins at midnight, and without a zone it is UTC."""
+    return text + _LEFT_OUT.get(len(text), "")
+
+
 def _said_yes(answered: Answered) -> Answered:
     if 200 <= answered.status < 300:
         return answered
-    raise Refused(answered.status, msgspec.json.decode(answered.body) if answered.body else {"code": "unavailable"})
+    raise refused(answered.status, answered.body)
+
+
+def refused(status: int, body: bytes) -> Refused:
+    """What a door said that says no; an answer that was cut says nothing more."""
+    return Refused(status, msgspec.json.decode(body) if body else {"code": "unavailable"})

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Final
 
 from steadhold.dashboard.facts import Facts
-from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View
+from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View, instant
 
 READ, WRITE = "schedules:read", "schedules:write"
 PREVIEWED: Final = 12
@@ -33,7 +33,7 @@ async def _one(view: View, no: Refused | None) -> Outcome:
     )
     return view.show(
         "schedules/one.html", schedule=found.facts, preview=preview.facts, runs=runs, cadence=cadence, target=target,
-        no=no, status=200 if no is None else no.status,
+        no=no,
     )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ async def resume(view: View) -> Outcome:
 
 async def backfill(view: View) -> Outcome:
     """Run past instants, from one moment and before another; a moment typed without its zone is UTC."""
-    said = {name: _utc(view.form.get(name, "").strip()) for name in ("from", "to")}
+    said = {name: instant(view.form.get(name, "").strip()) for name in ("from", "to")}
     return await _do(view, "backfill", body=said)
 
 
@@ -96,10 +96,6 @@ async def delete(view: View) -> Go | Outcome:
             raise
         return await _one(view, no)
     return view.go("/schedules")
-
-
-def _utc(instant: str) -> str:
-    return instant + {len("2026-01-01T00:00"): ":00Z", len("2026-01-01T00:00:00"): "Z"}.get(len(instant), "")
 
 
 ROOM = Room(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View
+from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View, instant
 
 READ, WRITE = "webhooks:read", "webhooks:write"
 DELIVERIES_SHOWN: Final = 50
@@ -35,13 +35,12 @@ async def _one(view: View, no: Refused | None) -> Outcome:
     )
     return view.show(
         "webhooks/one.html", hook=found.facts, deliveries=deliveries, states=STATES, graces=GRACES, only=ONLY, no=no,
-        status=200 if no is None else no.status,
     )  # fmt: skip
 
 
 async def new(view: View) -> Outcome:
     """The form for an endpoint."""
-    return view.show("webhooks/new.html", no=None)
+    return view.show("webhooks/new.html")
 
 
 async def make(view: View) -> Outcome:
@@ -55,7 +54,7 @@ async def make(view: View) -> Outcome:
     try:
         made = await view.post("/v1/webhooks", body=wanted)
     except Refused as no:
-        return view.show("webhooks/new.html", no=no, status=no.status)
+        return view.show("webhooks/new.html", no=no)
     return view.show("webhooks/made.html", hook=made.facts, status=made.status)
 
 
@@ -98,11 +97,7 @@ async def ping(view: View) -> Outcome:
 
 async def replay_many(view: View) -> Outcome:
     """Deliver again what has come since a moment, and go to where its progress is shown."""
-    since = view.form.get("since", "").strip()
-    wanted = {
-        "since": since + "T00:00:00Z" if len(since) == len("2026-01-01") else since,
-        "only": view.form.get("only"),
-    }
+    wanted = {"since": instant(view.form.get("since", "").strip()), "only": view.form.get("only")}
     try:
         begun = await view.post("/v1/webhooks", view.params["id"], "replay", body=wanted)
     except Refused as no:
