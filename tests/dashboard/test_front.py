@@ -10,7 +10,7 @@ import pytest
 from steadhold.dashboard import rendering
 from steadhold.dashboard.front import Front
 from steadhold.dashboard.page import Action
-from steadhold.dashboard.rooms import rooms
+from steadhold.dashboard.rooms import ROOMS
 from steadhold.dashboard.sending import POLICY
 from steadhold.kit.ids import new_id
 from tests.dashboard.seats import Seat
@@ -18,9 +18,7 @@ from tests.dashboard.seats import Seat
 VENDORED = "a0abb04f2f45a1f89d1d4844023245537e5e6014c87b144553e0607b4cc32130"
 """SHA-256 of dist/htmx.min.js of htmx.org 4.0.1, as npm has it."""
 
-PAGES = [
-    page.path for room in rooms() for page in room.pages if "{" not in page.path and not page.path.endswith("live")
-]
+PAGES = [page.path for room in ROOMS for page in room.pages if "{" not in page.path and not page.path.endswith("live")]
 
 
 async def keys_of(door):
@@ -106,7 +104,7 @@ async def test_what_is_no_form_is_refused(seat, body):
 
 async def test_every_action_asks_for_session_origin_and_token(app, seat):
     """The list of actions is the rooms' own: none can be added that these tests do not reach."""
-    for room in rooms():
+    for room in ROOMS:
         for action in room.actions:
             assert isinstance(action, Action)
             path = re.sub(r"\{\w+:uuid\}", new_id(), action.path)

@@ -12,7 +12,7 @@ from steadhold.access.authenticate import Keyring
 from steadhold.dashboard import guard, rendering
 from steadhold.dashboard.desk import NOT_FRESH, Desk
 from steadhold.dashboard.page import Action, Download, Go, Page, Refused, Room, Shown, View
-from steadhold.dashboard.rooms import GROUPS, rooms
+from steadhold.dashboard.rooms import GROUPS, ROOMS
 from steadhold.dashboard.sending import HTML, PAGE, PATH, Receive, Turn, file_fields, reply, reply_static
 from steadhold.dashboard.session import Session, Sessions
 from steadhold.kit import limits
@@ -42,11 +42,11 @@ class Front:
         self._secure = public_url.startswith("https:")
         self._pages: dict[int, tuple[Room, Page | Action]] = {}
         self._router = Router(self._routes())
-        self._done = {f"{room.name}-{n}": act.done for room in rooms() for n, act in enumerate(room.actions)}
+        self._done = {f"{room.name}-{n}": act.done for room in ROOMS for n, act in enumerate(room.actions)}
 
     def _routes(self) -> list[Route]:
         made: list[Route] = []
-        for room in rooms():
+        for room in ROOMS:
             for one in (*room.pages, *room.actions):
                 route = Route("GET" if isinstance(one, Page) else "POST", one.path, _never, one.scope, room.title)
                 self._pages[id(route)] = (room, one)
@@ -216,7 +216,7 @@ def _in_scope(view: View, page: Page | Action) -> None:
 def _menu(view: View | None) -> list[tuple[str, list[Room]]]:
     if view is None:
         return []
-    seen = [room for room in rooms() if view.reaches(room.scope)]
+    seen = [room for room in ROOMS if view.reaches(room.scope)]
     groups = ((group, [room for room in seen if room.group == group]) for group in GROUPS)
     return [(group, of_it) for group, of_it in groups if of_it]
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
-import importlib.util
 from typing import Final
 
+from steadhold.dashboard import (
+    approvals,
+    audit,
+    context,
+    effects,
+    events,
+    inboxes,
+    jobs,
+    keys,
+    locks,
+    operations,
+    overview,
+    schedules,
+    state,
+    webhooks,
+    workspace,
+)
 from steadhold.dashboard.page import Room
 
 GROUPS: Final = ("", "Work", "Data", "Messages", "Time", "Administration")
 """The groups of the menu."""
 
-ORDER: Final = (
-    "overview", "jobs", "approvals", "effects", "state", "context", "inboxes", "events", "webhooks", "schedules",
-    "locks", "operations", "keys", "audit", "workspace",
+ROOMS: Final[tuple[Room, ...]] = (
+    overview.ROOM, jobs.ROOM, approvals.ROOM, effects.ROOM, state.ROOM, context.ROOM, inboxes.ROOM, events.ROOM,
+    webhooks.ROOM, schedules.ROOM, locks.ROOM, operations.ROOM, keys.ROOM, audit.ROOM, workspace.ROOM,
 )  # fmt: skip
-
-
-@functools.cache
-def rooms() -> tuple[Room, ...]:
-    """All rooms that are there."""
-    names = [f"steadhold.dashboard.{name}" for name in ORDER]
-    return tuple(importlib.import_module(name).ROOM for name in names if importlib.util.find_spec(name))
