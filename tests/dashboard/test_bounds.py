@@ -10,12 +10,14 @@ import pytest
 
 from steadhold.dashboard import rendering
 from steadhold.dashboard.sending import file_fields
-from steadhold.kit.ids import new_id
 from steadhold.server.app import App
 from tests.dashboard.seats import Seat, key_of
 
 LONG = "9" * 5000
 """More digits than Python makes a number of."""
+
+SOME = "0198f7a0-0000-7000-8000-000000000001"
+"""An id that is nobody's, the same in every process: it is in the names of tests."""
 
 FORMS = [
     ("/effects/a/abandon", "revision"),
@@ -23,8 +25,8 @@ FORMS = [
     ("/schedules/a/pause", "revision"),
     ("/schedules/a/delete", "revision"),
     ("/subscriptions/a/delete", "revision"),
-    (f"/webhooks/{new_id()}/delete", "revision"),
-    (f"/webhooks/{new_id()}/rotate", "grace"),
+    (f"/webhooks/{SOME}/delete", "revision"),
+    (f"/webhooks/{SOME}/rotate", "grace"),
     ("/keys/a/rotate", "grace"),
     ("/keys:new", "lifetime"),
     ("/locks/a/release", "fence"),
