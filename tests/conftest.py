@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what it runs beside itself
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["steadhold.testing.fixtures"]
 
