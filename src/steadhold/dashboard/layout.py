@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _INDENT: Final = "  "
 _LONGER_MAX: Final = 6
 _SHORT: Final = 16 * 1024

@@ -25,7 +25,7 @@ def whole(scope: Scope) -> Scope:
     """The same as ASGI has it: `root_path`, and `path` and `raw_path` that begin with it."""
     root: str = scope.get("root_path", "")
     path: str = scope["path"]
-    raw: bytes = scope.get("raw_path") or quote(path, safe="/:@!$&'()*+,;=~%").encode()
+    raw: bytes = scope.get("raw_path") or quote(path, safe="/:@!$&'()*,;=~%+").encode()
     if not root and raw == path.encode():
         return scope
     mount, rest = _parted(scope, root, path, raw)
