@@ -32,11 +32,11 @@ def _race(explore, setup, write):
         always=check,
     )
     assert seen.interleavings >= 4
-    assert seen.waits
+    return seen.waits
 
 
 def test_a_creation_racing_the_prefix(explore):
-    _race(explore, lambda _: None, lambda scene: state.put.call(scene.workspace, "secret/a", b"1", None))
+    assert _race(explore, lambda _: None, lambda scene: state.put.call(scene.workspace, "secret/a", b"1", None))
 
 
 def test_a_creation_over_a_tombstone_racing_the_prefix(explore):
@@ -44,7 +44,7 @@ def test_a_creation_over_a_tombstone_racing_the_prefix(explore):
         stage.play(state.put.call(stage.workspace, "secret/a", b"1", None))
         stage.play(state.delete.call(stage.workspace, "secret/a", 1))
 
-    _race(explore, plant, lambda scene: state.put.call(scene.workspace, "secret/a", b"1", None))
+    assert _race(explore, plant, lambda scene: state.put.call(scene.workspace, "secret/a", b"1", None))
 
 
 def test_a_file_racing_the_prefix(explore):
@@ -81,7 +81,7 @@ def _never_both(explore, setup, write):
         always=check,
     )
     assert seen.interleavings >= 4
-    assert seen.waits
+    return seen.waits
 
 
 def _plant(stage):
@@ -89,12 +89,14 @@ def _plant(stage):
 
 
 def test_a_move_racing_the_prefix(explore):
-    _never_both(explore, _plant, lambda scene: context.move.call(scene.workspace, "open/a", "secret/a", 1))
+    assert _never_both(explore, _plant, lambda scene: context.move.call(scene.workspace, "open/a", "secret/a", 1))
 
 
 def test_a_copy_by_reference_racing_the_prefix(explore):
     named = str(context.Reference("open/a", 1, hashlib.sha256(b"1").digest()))
-    _never_both(explore, _plant, lambda scene: context.put_reference.call(scene.workspace, "secret/a", named, None))
+    assert _never_both(
+        explore, _plant, lambda scene: context.put_reference.call(scene.workspace, "secret/a", named, None)
+    )
 
 
 def test_an_upload_racing_the_prefix(explore):
@@ -111,4 +113,4 @@ def test_an_upload_racing_the_prefix(explore):
         made = Upload(uploads_of[scene.workspace], 1, hashlib.sha256(b"1").digest(), None)
         return put_upload.call(scene.workspace, "secret/a", made, None)
 
-    _never_both(explore, plant, write)
+    assert _never_both(explore, plant, write)
