@@ -263,7 +263,7 @@ def histories(database):
         found = conn.execute(
             "select array_agg(aggregate_revision order by aggregate_revision),"
             " array_agg(type order by aggregate_revision), array_agg(data order by aggregate_revision)"
-            " from steadhold.events group by workspace, aggregate_id"
+            " from steadhold.events where starts_with(aggregate_id, 'lock:') group by workspace, aggregate_id"
         ).fetchall()
     for revisions, types, data in found:
         assert revisions == list(range(1, len(revisions) + 1))
