@@ -209,8 +209,11 @@ async def test_an_operator_founds_workspaces(house, operator):
     first = Client(house.doors, made.json["key"])
     assert [key["key_id"] for key in (await first("GET", "/v1/keys")).json["items"]] == [made.json["key_id"]]
     assert (await sent(operator, "POST", "/v1/workspaces", {"name": name})).code == "workspace_exists"
-    listed = await operator("GET", "/v1/workspaces?limit=1000")
-    assert name in [item["name"] for item in listed.json["items"]]
+    found, cursor = [], ""
+    while cursor is not None:
+        listed = (await operator("GET", f"/v1/workspaces?limit=1000{cursor and f'&cursor={cursor}'}")).json
+        found, cursor = found + [item["name"] for item in listed["items"]], listed.get("next_cursor")
+    assert name in found
     keys = await operator("GET", f"/v1/keys?workspace={name}")
     assert keys.json["items"][0]["subject"] == "owner"
 
