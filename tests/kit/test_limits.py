@@ -15,9 +15,6 @@ EXACT = {
     "session_fresh_seconds",
     "stream_idle_seconds",
     "upload_lease_seconds",
-    "context_chunk_bytes",
-    "stream_idle_seconds",
-    "upload_lease_seconds",
 }
 """They bound nothing from above or below: so it is."""
 
