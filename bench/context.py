@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,11 +22,13 @@ from bench.figures import percentile
 from bench.run import Run
 from steadhold.db.embedded import Embedded
 from steadhold.envelopes import Bound, Keyring, open_envelope, seal
+from steadhold.server.memory import keep_what_is_freed
 
 SIZES: Final = {"1k": 1024, "1m": 1024 * 1024, "16m": 16 * 1024 * 1024}
 CLIENTS: Final = {"1k": 16, "1m": 4, "16m": 2}
 SECONDS: Final = 4.0
 SEALINGS: Final = 50
+HEAD_BYTES_MAX: Final = 16 * 1024
 
 Act = Callable[[str], Awaitable[None]]
 """Writes or reads one thing of this name."""
@@ -34,6 +37,7 @@ Act = Callable[[str], Awaitable[None]]
 async def take(run: Run, postgres: Embedded, at: Path) -> None:
     """By size: bare rows and files, written and then read again, round by round."""
     del at
+    keep_what_is_freed()  # as a server of ours does: the driver asks for the memory of each row
     dsn = await driver.new_database(postgres.dsn, "context")
     with ExitStack() as stack:
         served = stack.enter_context(stand.server(dsn))
@@ -130,27 +134,43 @@ async def bare(dsn: str, body: bytes) -> AsyncIterator[tuple[Act, Act]]:
 
 @asynccontextmanager
 async def files(port: int, key: str, body: bytes) -> AsyncIterator[tuple[Act, Act]]:
-    """Files over one connection of HTTP/1.1."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
+    """Files over one connection of HTTP/1.1, each answer read into one buffer, as asyncpg reads its rows."""
+    loop = asyncio.get_running_loop()
+    buffer = bytearray(len(body) + HEAD_BYTES_MAX)
+    view = memoryview(buffer)
+    sock = socket.create_connection(("127.0.0.1", port))
+    sock.setblocking(False)
 
-    async def ask(method: str, name: str, fields: str, sent: bytes = b"") -> tuple[int, bytes]:
+    async def more(there: int) -> int:
+        came = await loop.sock_recv_into(sock, view[there:])
+        if not came:
+            raise ConnectionResetError
+        return there + came
+
+    async def ask(method: str, name: str, fields: str, sent: bytes = b"") -> tuple[int, int]:
+        """The status, and where in the buffer the whole body begins."""
         head = f"{method} /v1/context/{name} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n{fields}\r\n"
-        writer.write(head.encode())
-        writer.write(sent)
-        await writer.drain()
-        lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
-        length = next(int(line[15:]) for line in lines if line.startswith("content-length:"))
-        return int(lines[0].split()[1]), await reader.readexactly(length)
+        await loop.sock_sendall(sock, head.encode() + sent)
+        there = await more(0)
+        while (end := buffer.find(b"\r\n\r\n", 0, there)) < 0:
+            there = await more(there)
+        lines = buffer[:end].decode().lower().split("\r\n")
+        whole = end + 4 + next(int(line[15:]) for line in lines if line.startswith("content-length:"))
+        while there < whole:
+            there = await more(there)
+        return int(lines[0].split()[1]), end + 4
 
     async def write(name: str) -> None:
         fields = f"If-None-Match: *\r\nContent-Type: application/octet-stream\r\nContent-Length: {len(body)}\r\n"
-        status, answer = await ask("PUT", name, fields, body)
-        assert status == 201, answer
+        status, _ = await ask("PUT", name, fields, body)
+        assert status == 201, status
 
     async def read(name: str) -> None:
-        assert await ask("GET", name, "") == (200, body)
+        status, begins = await ask("GET", name, "")
+        assert status == 200
+        assert buffer.startswith(body, begins)
 
     try:
         yield write, read
     finally:
-        writer.close()
+        sock.close()

@@ -92,6 +92,13 @@ def _python(name: str) -> Path:
     return tools.python_of(next(peer for peer in tools.PEERS if peer.name == name.partition("_")[0]))
 
 
+async def analyzed(dsn: str) -> None:
+    """Let PostgreSQL look at what there is, as it does by itself within a minute."""
+    conn = await asyncpg.connect(dsn)
+    await conn.execute("analyze")
+    await conn.close()
+
+
 async def new_database(dsn: str, name: str) -> str:
     """Drop a database if it is there, make it, and answer its DSN."""
     conn = await asyncpg.connect(dsn)

@@ -105,7 +105,7 @@ def _inboxes(raw: Raw) -> list[Floor]:
     def figure(name: str, what: str = "wins_per_second") -> float | None:
         return median_of(raw, "inboxes", name, what)
 
-    hot = figure("steadhold")
+    hot, by_one = figure("steadhold"), figure("steadhold_1p")
     slow = [
         ("one hot inbox, 64 clients: p99, ms", 50, figure("steadhold", "p99_ms")),
         ("a page of 500 events, p50, ms", 5, figure("page", "p50_ms")),
@@ -114,6 +114,7 @@ def _inboxes(raw: Raw) -> list[Floor]:
     return [
         Floor("events per second into one hot inbox, 64 clients", 5_000, hot),
         Floor("the same, times NATS JetStream that syncs always", 2.5, ratio(hot, figure("nats_always"))),
+        Floor("the same by a server of one process, times that NATS", 2.5, ratio(by_one, figure("nats_always"))),
         Floor("events per second in batches of 500 lines", 20_000, figure("batch", "events_per_second")),
         *(Floor(what, wanted, is_, at_least=False) for what, wanted, is_ in slow),
     ]
@@ -197,6 +198,17 @@ def _rest(raw: Raw) -> list[Floor]:
     ]
 
 
+def _revocation(raw: Raw) -> list[Floor]:
+    told = {"request": "requests", "poll": "long polls", "stream": "streams", "session": "sessions of the dashboard"}
+    return [
+        Floor(
+            f"a key is revoked at another server: {what} end at the latest after, s", 5,
+            median_of(raw, "revocation", "revocation", f"{kind}_max_seconds"), at_least=False,
+        )
+        for kind, what in told.items()
+    ]  # fmt: skip
+
+
 OF_PART: Final[Mapping[str, Callable[[Raw], list[Floor]]]] = {
     "state": _state,
     "jobs": _jobs,
@@ -209,4 +221,5 @@ OF_PART: Final[Mapping[str, Callable[[Raw], list[Floor]]]] = {
     "snapshot": _snapshot,
     "dashboard": _dashboard,
     "rest": _rest,
+    "revocation": _revocation,
 }

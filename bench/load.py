@@ -88,6 +88,8 @@ def by_pgbench(program: Path, dsn: str, clients: int, seconds: float, at: Path, 
     )  # fmt: skip
     done = _done(command, seconds)
     told = {name: value for name, _, value in (line.partition(" = ") for line in done.stdout.splitlines())}
+    if "tps" not in told:  # pgbench keeps its figures to itself when it has done nothing
+        return {"wins_per_second": 0.0, "mean_ms": None, "wins_each_second": []}
     return {
         "wins_per_second": float(told["tps"].split()[0]),
         "mean_ms": float(told["latency average"].split()[0]),

@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import time
 from importlib import metadata
 from pathlib import Path
@@ -29,8 +30,9 @@ def shape(folder: Path) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of the packages that our own figures depend on."""
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in OURS}}
+    """Of Python, with whether it is the operating system's own, and of the packages that our figures depend on."""
+    whose = "the system's own" if sys.base_prefix == "/usr" else "built apart"
+    return {"python": f"{platform.python_version()}, {whose}", **{name: metadata.version(name) for name in OURS}}
 
 
 def commit() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,12 +45,14 @@ class Run:
     def wanted(self, all_of_them: Iterable[str], *, rounds: int | None = None) -> Iterator[tuple[str, int]]:
         """What to measure now, and in which round: round by round what was asked for and is not there yet.
 
-        It ends early where the time is over; then tables hold fewer rounds, and say so.
+        It ends early where the time is over; then tables hold fewer rounds, and say so. What others have written is on
+        the disk before: one that leaves that to the kernel would have those that wait for their disk pay for it.
         """
         names = [name for name in all_of_them if not self.only or name in self.only]
         for round_ in range(self._rounds if rounds is None else min(rounds, self._rounds)):
             for name in names:
                 if not self.has(name, round_) and time.monotonic() < self._until:
+                    os.sync()
                     yield name, round_
 
     def scaled(self, number: float, *, least: float) -> int:

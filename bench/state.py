@@ -22,6 +22,7 @@ from steadhold.db.embedded import Embedded
 CLIENTS = (1, 64, 256)
 SECONDS = 3.0
 HOT_CLIENTS = 64
+WARM_SECONDS = 1.0
 
 
 async def take(run: Run, postgres: Embedded, at: Path) -> None:
@@ -34,6 +35,8 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
         ours = {"steadhold": served, "steadhold_1p": one}
         keys = at / "keys"
         keys.write_text(stand.workspace(served, f"state-{uuid.uuid4().hex[:8]}") + "\n")
+        load.over_http(served.port, HOT_CLIENTS, WARM_SECONDS, fresh(), keys, receipts=True)
+        await driver.analyzed(dsn)
         try:
             with stand.etcd(at) as port:
                 run.about["versions"]["etcd"] = stand.etcd_version()

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tools.laws import ROOT, Law
-from tools.mutants import VERDICTS, Shared
+from tools.mutants import Shared, verdict_of
 from tools.tree import Tree, compile_all
 
 TESTS = """
 import os, subprocess, sys
+import pytest
 from steadhold import said
 
 def test_here():
@@ -28,6 +29,12 @@ def test_for_ever():
 
 def test_place():
     assert os.environ["PLACE"] == "there"
+
+def test_skips():
+    pytest.skip("passed by")
+
+def test_suites():
+    assert os.environ["STEADHOLD_SUITES"] == os.environ["PLACE"]
 
 def test_strays():
     sys.path.insert(0, os.environ["ELSEWHERE"])
@@ -59,7 +66,8 @@ def tree(folder):
 
 def verdict(tree, name, **options):
     ran = tree.run([f"tests/test_said.py::{name}"], **options)
-    return VERDICTS.get(ran.code, f"broken: {ran.said}")
+    found = verdict_of(ran)
+    return f"broken: {ran.said}" if found == "broken" else found
 
 
 @pytest.mark.parametrize("name", ["test_here", "test_in_a_child"])
@@ -83,6 +91,19 @@ def test_a_fault_that_does_not_compile_is_no_red(tree):
 def test_a_run_that_does_not_end_is_ended(tree):
     assert verdict(tree, "test_for_ever", seconds=0.5) == "slow"
     assert verdict(tree, "test_here") == "green"
+
+
+def test_a_test_that_was_skipped_has_seen_nothing(tree):
+    assert verdict(tree, "test_skips") == "skipped"
+
+
+def test_a_tree_finds_the_outside_suites_where_the_checkout_does(folder, monkeypatch):
+    monkeypatch.delenv("STEADHOLD_SUITES", raising=False)
+    with Tree(folder) as made:
+        assert verdict(made, "test_suites", environment={"PLACE": str(ROOT.parent / "shared" / "data")}) == "green"
+    monkeypatch.setenv("STEADHOLD_SUITES", "/elsewhere")
+    with Tree(folder) as made:
+        assert verdict(made, "test_suites", environment={"PLACE": "/elsewhere"}) == "green"
 
 
 def test_a_run_has_its_own_variables(tree):

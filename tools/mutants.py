@@ -157,7 +157,7 @@ def _share(
 
 
 def _judged(trees: queue.SimpleQueue[tuple[int, Tree]], shared: Shared | None, law: Law) -> str:
-    """Plant the fault, run the test, take the fault back: `red`, `green`, `slow` or `broken`."""
+    """Plant the fault, run the test, take the fault back: `red`, `green`, `skipped`, `slow` or `broken`."""
     number, tree = trees.get()
     began = time.monotonic()
     try:
@@ -165,11 +165,16 @@ def _judged(trees: queue.SimpleQueue[tuple[int, Tree]], shared: Shared | None, l
             ran = _looked(tree, law, shared.environment(number, law) if shared else {})
     finally:
         trees.put((number, tree))
-    verdict = VERDICTS.get(ran.code, "broken")
+    verdict = verdict_of(ran)
     print(f"{verdict:7} {time.monotonic() - began:5.1f} s  {law.id:40} {law.source}", flush=True)
     if verdict == "broken":
         print(ran.said[-2000:])
     return verdict
+
+
+def verdict_of(ran: Ran) -> str:
+    """What a run says of a fault. Only `red` has seen it."""
+    return "skipped" if ran.skipped else VERDICTS.get(ran.code, "broken")
 
 
 def _looked(tree: Tree, law: Law, environment: dict[str, str]) -> Ran:

@@ -18,8 +18,11 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "uv.lock"
 SECONDS_MAX = 300
 TOO_LONG = -1
 PLUGINS_APART = ("schemathesis", "inline_snapshot")
-# No test is rewritten for the sake of its assertions: a run says whether it failed, and need not explain it.
-ARGUMENTS = ("-x", "-q", "-n", "0", "--tb", "short", "--assert", "plain", "-m", "")
+# No test is rewritten for the sake of its assertions: a run says whether it failed, and need not explain it. pytest's
+# own way to show what was raised looks at the places of all modules, which takes longer than most tests.
+ARGUMENTS = ("-x", "-q", "-n", "0", "--tb", "native", "--assert", "plain", "-m", "")
+SUITES = Path(__file__).parents[2] / "shared" / "data"
+"""Where the outside suites lie beside the checkout: beside a copy there is nothing."""
 PLUGINS_OUT = ("randomly", "cacheprovider")
 
 
@@ -30,6 +33,11 @@ class Ran:
     code: int
     said: str
 
+    @property
+    def skipped(self) -> bool:
+        """Whether it went well because no test was run."""
+        return self.code == 0 and " passed" not in self.said.rstrip().rpartition("\n")[2]
+
 
 class Tree:
     """A folder with `src` and `tests`, and a process that runs tests in forks of itself. `with` ends the process.
@@ -39,11 +47,11 @@ class Tree:
 
     def __init__(self, folder: Path, names: Sequence[str] = ()) -> None:
         self.folder = folder
-        here = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        here = {"STEADHOLD_SUITES": str(SUITES), **os.environ, "PYTHONPATH": str(folder / "src")}
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("warm.py"))],
             cwd=folder,
-            env=here,
+            env={**here, "PYTHONDONTWRITEBYTECODE": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -7,6 +7,7 @@ by the second as it stands in its file.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -16,7 +17,7 @@ import signal
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 HERE = Path.cwd().resolve()
 ELSEWHERE, TOO_LONG = 70, -1  # no exit codes of pytest's
@@ -35,8 +36,22 @@ def main() -> None:
         asked = json.loads(line)
         child = os.fork()
         if child == 0:
-            sys.exit(_run(**asked))
+            _child(asked)
         print(_ended(child, asked["seconds"]), flush=True)
+
+
+def _child(asked: dict[str, Any]) -> NoReturn:
+    """One run, in a fork, which ends with its code. What was loaded is left as it is: taking it apart would copy it."""
+    code = ELSEWHERE
+
+    def end() -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+    atexit.register(end)  # what the run registers goes before
+    code = _run(**asked)
+    sys.exit(code)
 
 
 def _run(*, arguments: list[str], environment: dict[str, str], said: str, names: str | None, seconds: float) -> int:

@@ -3853,6 +3853,8 @@ export interface components {
         /**
          * GrantReply
          * @description The grant. Rely on it until the request was sent, plus waited, plus ttl, on a monotonic clock.
+         *
+         *     `waited_seconds` are below zero where the grant is older than the request: its key took it before.
          */
         GrantReply: {
             name: string;
@@ -4097,7 +4099,7 @@ export interface components {
         };
         /**
          * Limits
-         * @description How much a workspace may have. What is absent or null is not limited.
+         * @description How much a workspace may have. What is absent or null is not limited; revisions are kept as many as it says.
          */
         Limits: {
             /** @default null */
@@ -4114,6 +4116,8 @@ export interface components {
             bytes_max?: number | null;
             /** @default null */
             endpoints_max?: number | null;
+            /** @default 10 */
+            revisions_kept?: number;
         };
         /**
          * LockItem

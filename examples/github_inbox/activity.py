@@ -13,7 +13,7 @@ from typing import Any
 
 from steadhold import Client
 from steadhold.inboxes import apply_once
-from steadhold.inboxes.applying import TABLES
+from steadhold.inboxes.applied_table import TABLES
 
 SCHEMA = f"""
 create table if not exists activity (repository text, event text, count integer, primary key (repository, event));

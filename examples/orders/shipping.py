@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from steadhold import Client
 from steadhold.inboxes import Applied, apply_once
-from steadhold.inboxes.applying import TABLES
+from steadhold.inboxes.applied_table import TABLES
 from steadhold.sdk.errors import RevisionConflict
 
 TABLE: Final = "create table if not exists shipments (id text primary key, state text not null, revision int not null);"

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from steadhold import NotVerified, Webhook
-from steadhold.inboxes.applying import TABLES
+from steadhold.inboxes.applied_table import TABLES
 from steadhold.sdk.webhook import Delivery
 from steadhold.webhooks import dedupe
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold import access
+from steadhold import access, context, state
 from steadhold.access import plans
 from steadhold.access.model import Entitlements
+from steadhold.kit.limits import REVISIONS_KEPT_DEFAULT
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import operation
 from tests.access.people import find, trail
@@ -38,6 +39,22 @@ def test_a_rate_reaches_whoever_tests_a_key(conn, workspace, boss):
     assert find(conn, workspace, boss.key_id).requests_per_second_max is None
     access.put_entitlements(conn, workspace, Entitlements(requests_per_second_max=7), None, by=boss)
     assert find(conn, workspace, boss.key_id).requests_per_second_max == 7
+
+
+def test_a_workspace_keeps_as_many_revisions_as_it_is_entitled_to(conn, workspace, boss):
+    assert access.limits(conn, workspace).revisions_kept == REVISIONS_KEPT_DEFAULT
+    first = access.put_entitlements(conn, workspace, Entitlements(revisions_kept=2), None, by=boss)
+    assert access.entitlements(conn, workspace).limits.revisions_kept == 2
+    for n in range(12):
+        state.put(conn, workspace, "a", b"%d" % n, n or None)
+        context.put(conn, workspace, "a", b"%d" % n, n or None)
+    for room in (state, context):
+        assert [kept.revision for kept in room.revisions(conn, workspace, "a", 2**62, 100)] == [12, 11]
+        assert isinstance(room.get_revision(conn, workspace, "a", 10), room.Pruned)
+    access.put_entitlements(conn, workspace, Entitlements(), first.revision, by=boss)
+    for n in range(12, 24):
+        state.put(conn, workspace, "a", b"%d" % n, n)
+    assert len(state.revisions(conn, workspace, "a", 2**62, 100)) == REVISIONS_KEPT_DEFAULT
 
 
 def metered(conn, workspace):

@@ -116,6 +116,7 @@ def test_entitlements_are_columns():
         "names_max": None,
         "bytes_max": 1,
         "endpoints_max": None,
+        "revisions_kept": 10,
     }
 
 

@@ -60,9 +60,10 @@ def test_entitlements_tell_what_they_are(conn, workspace):
     first = access.put_entitlements(conn, workspace, Entitlements(job_types=("a",), names_max=7), None, by=by)
     changed = access.put_entitlements(conn, workspace, Entitlements(), first.revision, by=by)
     access.put_entitlements(conn, workspace, Entitlements(names_max=1), first.revision, by=by)
+    limits = {"job_types": ["a"], "names_max": 7, "revisions_kept": 10}
     assert told(conn, workspace, f"entitlements:{workspace}") == [
-        ("entitlements.changed", first.revision, {"limits": {"job_types": ["a"], "names_max": 7}, "by": "operator"}),
-        ("entitlements.changed", changed.revision, {"limits": {}, "by": "operator"}),
+        ("entitlements.changed", first.revision, {"limits": limits, "by": "operator"}),
+        ("entitlements.changed", changed.revision, {"limits": {"revisions_kept": 10}, "by": "operator"}),
     ]
 
 

@@ -65,6 +65,16 @@ def test_a_thread_has_any_name(saver, thread):
     assert saver.get_tuple({"configurable": {"thread_id": thread}}) is None
 
 
+def test_a_thread_may_be_named_by_a_number(saver):
+    put(saver, "1", 7, a=1)
+    saver.copy_thread(7, 8)
+    for thread in (7, 8):
+        (found,) = saver.list({"configurable": {"thread_id": thread}})
+        assert found.config["configurable"]["thread_id"] == str(thread)
+        saver.delete_thread(thread)
+    assert list(saver.list(None)) == []
+
+
 def test_the_newest_comes_first_whatever_ids_are(saver):
     ids = ["a", "ab", "b", "", "\u00fc", "~", "zz"]
     for id in ids:

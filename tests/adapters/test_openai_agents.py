@@ -45,6 +45,27 @@ async def test_it_answers_as_their_own_session_does(client):
     theirs.close()
 
 
+@pytest.mark.parametrize(
+    "content",
+    ["\ud83d", "a\0b\r\n\x85", float("inf"), 2**80, 1e-320, {"a/b": {"..": [None, True, {}]}}, "x" * 5_000_000],
+)
+async def test_an_item_comes_back_as_it_was(client, content):
+    session = SteadholdSession("odd", client)
+    await session.add_items([{"role": "user", "content": content}])
+    await session.add_items(said("after"))
+    assert await session.get_items() == [{"role": "user", "content": content}, *said("after")]
+    assert await session.pop_item() == said("after")[0]
+    await session.clear_session()
+
+
+async def test_what_json_cannot_say_is_refused_and_changes_nothing(client):
+    session = SteadholdSession("s", client)
+    await session.add_items(said("a"))
+    with pytest.raises(TypeError):
+        await session.add_items([*said("b"), {"role": "user", "content": b"c"}])
+    assert await session.get_items() == said("a")
+
+
 async def test_settings_limit_what_is_read(client):
     session = SteadholdSession("s", client, session_settings=SessionSettings(limit=1))
     await session.add_items(said("a", "b"))

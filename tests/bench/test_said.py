@@ -9,11 +9,19 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+RECEIPTS = r"^\| 64 \| steadhold, .*? each core \| .*\n\| 64 \| the same, operation ids \| ([\d,]+) "
 SAID = {
-    r"about ([\d,]+) compare-and-swaps": r"^\| 64 \| steadhold, HTTP \| ([\d,]+) ",
-    r"HTTP at 64 clients and ([\d,]+) with": r"^\| 64 \| steadhold, HTTP, operation ids \| ([\d,]+) ",
+    r"about ([\d,]+) compare-and-swaps": r"^\| 64 \| steadhold, HTTP, a process for each core \| ([\d,]+) ",
+    r"HTTP at 64 clients and ([\d,]+) with": RECEIPTS,
     r"in the same run, ([\d,]+) trans": r"^\| 64 \| etcd, gRPC transaction \| ([\d,]+) ",
+    r"([\d,]+) locks taken": r"^## Locks[^|]*(?:\|.*\n){2}\| steadhold, .*? each core \| ([\d,]+) ",
+    r"second \(([\d.]+) times etcd": r"^\| locks acquired and released at 64 clients, times etcd \| .*? \| ([\d.]+) ",
+    r"has it within ([\d.]+) ms": r"^\| p99 from a release to who waits, by the same server, ms \| .*? \| ([\d.]+) ",
     r"([\d,]+) jobs enqueued": r"^\| steadhold \| ([\d,]+) ",
+    r"and ([\d,]+) run a second": r"^\| steadhold \| [\d,]+ \| ([\d,]+) ",
+    r"worker, ([\d.]+) times the fastest": r"^\| jobs drained, times the best Python peer.*?\| .*? \| ([\d.]+) ",
+    r"and ([\d.]+) times where that": r"^\| the same, of those that run 100 at once .*?\| .*? \| ([\d.]+) ",
+    r"are recorded ([\d.]+) s": r"^\| 1,000 schedules due at once: the latest is recorded after, s \| .*? \| ([\d.]+) ",
     r"([\d,]+) events a second into": r"^\| events per second into one hot inbox, 64 clients \| .*? \| ([\d,]+) ",
     r"\(([\d.]+) times NATS": r"^\| the same, times NATS JetStream that syncs always \| .*? \| ([\d.]+) ",
     r"each within ([\d.]+) ms": r"^\| from a commit to who reads the inbox, p99, ms \| .*? \| ([\d.]+) ",

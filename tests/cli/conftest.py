@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import httpx2
 import pytest
 from click.testing import CliRunner
@@ -7,6 +9,7 @@ from click.testing import CliRunner
 from steadhold.cli.program import program
 from steadhold.sdk.client import Client
 from steadhold.sdk.retry import Patience
+from tests.sdk.conftest import sleeping
 
 VARIABLES = (
     "STEADHOLD_URL",
@@ -70,7 +73,7 @@ class Server:
 def server(monkeypatch):
     server = Server()
     monkeypatch.setattr("steadhold.sdk.client.Client", server.client)
-    monkeypatch.setattr("steadhold.sdk.client.time.sleep", server.pause)
+    monkeypatch.setattr("steadhold.sdk.client.time", sleeping(time, server.pause))
     monkeypatch.setenv("STEADHOLD_API_KEY", "sh_key")
     return server
 

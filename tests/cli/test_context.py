@@ -71,7 +71,7 @@ def test_a_file_is_moved_and_deleted(steadhold, server):
     assert msgspec.json.decode(steadhold("context", "rm", "b", "--if-match", "2").stdout)["revision"] == 3
 
 
-@pytest.mark.parametrize(("code", "exit"), [(None, 0), ("condition_false", 1)])
+@pytest.mark.parametrize(("code", "exit"), [(None, 0), ("condition_false", 1), ("stale_fence", 3)])
 def test_an_import_tells_each_file_and_whether_all_came(steadhold, server, tmp_path, code, exit):
     (tmp_path / "a.tar").write_bytes(b"tar")
     files = [{"path": "a", "status": 412 if code else 201, "code": code}]
@@ -79,9 +79,17 @@ def test_an_import_tells_each_file_and_whether_all_came(steadhold, server, tmp_p
     result = steadhold("context", "import", tmp_path / "a.tar", "--prefix", "a", code=exit)
     assert server.asked == ["POST /v1/context:import?prefix=a"]
     assert msgspec.json.decode(result.stdout)["path"] == "a"
+    assert (f"1 of 1 files were refused. [{code}]" in result.stderr) is bool(code)
 
 
 def test_an_export_is_what_the_server_sends(steadhold, server):
     server.then(reply(200, b"tar"))
     assert steadhold("context", "export", "a").stdout_bytes == b"tar"
     assert server.asked == ["GET /v1/context:export?prefix=a"]
+
+
+def test_a_file_that_is_there_is_not_written_over(steadhold, server, tmp_path):
+    (tmp_path / "kept").write_bytes(b"kept")
+    server.then(held(b"new"))
+    assert "is there already" in steadhold("context", "get", "a", "-o", tmp_path / "kept", code=1).stderr
+    assert (tmp_path / "kept").read_bytes() == b"kept"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from steadhold.cli import database
 from steadhold.cli.doctor import CODES
+from steadhold.db import folder
 from steadhold.db.doctor import Finding
 from steadhold.db.migrate import files
-from steadhold.server.settings import describe
+from steadhold.server.settings import Settings, describe
 
 
 def told(result):
@@ -57,6 +59,16 @@ def test_no_database_is_told_so(steadhold, tmp_path):
     said = steadhold("migrate", "--data-dir", tmp_path / "none", code=1).stderr
     assert "There is no database in" in said
     assert "STEADHOLD_DATABASE_URL" in said
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_database_that_nobody_named_is_told(named, tmp_path, monkeypatch, capsys):
+    (tmp_path / "postgres").mkdir()
+    monkeypatch.setattr(folder, "default_data_dir", lambda: tmp_path)
+    monkeypatch.setattr(database, "running", lambda _: "postgresql:///it")
+    with database.reached(Settings(data_dir=str(tmp_path) if named else "")) as dsn:
+        assert dsn == "postgresql:///it"
+    assert (f"the one in {tmp_path}" in capsys.readouterr().err) is not named
 
 
 def test_settings_are_shown_with_their_origins(steadhold, tmp_path):

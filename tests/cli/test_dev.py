@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import stat
 
 import pytest
@@ -57,6 +58,21 @@ def test_nothing_else_is(tmp_path, host):
     with pytest.raises(Said, match="is no loopback address") as told:
         _settings({"host": host, "data_dir": str(tmp_path)}, None)
     assert "steadhold serve" in told.value.next
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_made(tmp_path, steadhold):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        said = steadhold("dev", "--port", taken.getsockname()[1], "--data-dir", tmp_path / "new", code=1).stderr
+    assert "Cannot listen on 127.0.0.1:" in said
+    assert "--port 0" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_data_folder_that_cannot_be_had_is_told(tmp_path, steadhold):
+    (tmp_path / "file").write_text("")
+    said = steadhold("dev", "--port", 0, "--data-dir", tmp_path / "file", code=1).stderr
+    assert f"The data folder {tmp_path / 'file'} cannot be used" in said
+    assert "--data-dir" in said.partition("Next: ")[2]
 
 
 def test_the_environment_is_heard_save_where_its_own_database_is_concerned(monkeypatch, tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx2
@@ -12,6 +14,13 @@ from steadhold.cli import exits
 from tests.cli.conftest import problem, reply
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+NO_ROOM = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+sys.argv = ["steadhold", "version"]
+from steadhold.cli import main
+main()
+"""
 
 
 @pytest.mark.parametrize(
@@ -84,10 +93,77 @@ def test_time_and_place_are_chosen(steadhold, server):
     assert server.made[0][1]["timeout"] == 3
 
 
+@pytest.mark.parametrize(
+    "url, why, said",
+    [
+        ("http://h:1", httpx2.ConnectError("refused"), "Is it running, and is STEADHOLD_URL right?"),
+        ("https://h:1", httpx2.ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version"), "does not speak TLS"),
+        ("https://h:1", httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed"), "SSL_CERT_FILE"),
+    ],
+)
+def test_what_is_not_reached_is_named_and_so_is_what_to_look_at(steadhold, server, url, why, said):
+    server.then(why)
+    told = steadhold("state", "get", "a", "--url", url, code=6).stderr
+    assert f"({url})" in told
+    assert said in told.partition("Next: ")[2]
+
+
+def test_a_change_that_was_cut_where_nothing_had_answered_is_told_of_tls(steadhold, server):
+    server.then(httpx2.RemoteProtocolError("Server disconnected without sending a response."))
+    told = steadhold("state", "put", "a", "1", "--create", "--url", "http://h:1", code=5).stderr
+    assert "should the address begin with https://?" in told
+
+
+@pytest.mark.parametrize("status, code", [(404, 4), (405, 1)])
+def test_an_address_that_names_the_version_twice_is_told_so(steadhold, server, status, code):
+    server.then(problem(status, "not_found"))
+    assert "http://h/v1 ends in /v1" in steadhold("state", "get", "a", "--url", "http://h/v1", code=code).stderr
+
+
+@pytest.mark.parametrize(
+    "words, answer, next",
+    [
+        ("state get a", problem(404, "not_found"), "`steadhold state ls` lists those that there are"),
+        ("state get a", problem(404, "not_found"), "`steadhold state put a VALUE --create` makes it."),
+        ("state get a --workspace w", problem(404, "not_found"), "--workspace is for operators' keys"),
+        ("state get a --revision 9", problem(404, "not_found"), "`steadhold state revisions a` lists"),
+        ("jobs show a", problem(404, "not_found"), "`steadhold jobs ls` lists those that there are"),
+        (
+            "consumers show i a",
+            problem(404, "not_found"),
+            "No such consumer, or no such inbox: `steadhold consumers ls i` and `steadhold inbox ls` list",
+        ),
+        (
+            "state put a 1 --create",
+            problem(412, "condition_false", current_revision=4),
+            "--if-match 4 instead of --create",
+        ),
+        (
+            "state put a 1 --if-match 3",
+            problem(412, "condition_false", current_revision=4),
+            "--if-match 4 is what is there",
+        ),
+        ("state put a 1 --if-match 3", problem(412, "condition_false"), "There is nothing to replace"),
+    ],
+)
+def test_a_refusal_says_the_next_command(steadhold, server, words, answer, next):
+    server.then(answer)
+    code = {404: 4, 412: 3}[answer.status_code]
+    assert next in steadhold(*words.split(), code=code).stderr.partition("Next: ")[2]
+
+
 def test_what_was_not_foreseen_is_not_hidden(steadhold, server):
     server.then(ZeroDivisionError("?"))
     with pytest.raises(ZeroDivisionError):
         steadhold("state", "get", "a")
+
+
+def test_an_answer_that_cannot_be_written_leaves_what_was_changed(tmp_path):
+    with (tmp_path / "full").open("wb") as full:
+        ran = subprocess.run([sys.executable, "-c", NO_ROOM], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (ran.returncode, ran.stderr.count(b"\n")) == (1, 2)
+    assert b"could not be written: File too large." in ran.stderr
+    assert b"stays so" in ran.stderr
 
 
 def test_every_code_stands_on_the_page():

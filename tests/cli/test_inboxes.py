@@ -7,7 +7,7 @@ import base64
 import msgspec
 import pytest
 
-from steadhold.inboxes.applying import TABLES
+from steadhold.inboxes.applied_table import TABLES
 from tests.cli.conftest import problem, reply
 
 AT = "2026-11-29T16:00:00Z"
@@ -71,6 +71,18 @@ def test_a_file_of_events_is_sent(steadhold, server, tmp_path):
         steadhold("inbox", "send", "a", "--batch", file, code=2)
 
 
+def test_a_line_that_is_refused_among_others_is_a_failure(steadhold, server, tmp_path):
+    (tmp_path / "events").write_bytes(b'{"key":"k","type":"t","data":1}\n' * 1_001)
+    took, refused = (
+        {"key": "k", "status": 201, "sequence": 4},
+        {"key": None, "status": 422, "code": "operation_mismatch"},
+    )
+    server.then(*[reply(200, msgspec.json.encode(one) + b"\n") for one in (refused, took)])
+    result = steadhold("inbox", "send", "a", "--batch", tmp_path / "events", code=1)
+    assert [one["status"] for one in lines(result)] == [422, 201]
+    assert "1 of 2 events were refused. [operation_mismatch]" in result.stderr
+
+
 def test_json_on_several_lines_is_printed_on_one(steadhold, server):
     pretty = b'{\n "n": 1\r\n}'
     (event,) = PAGE["events"]
@@ -111,7 +123,10 @@ def test_consumers(steadhold, server, start, sent):
     assert lines(steadhold("consumers", "ls", "a"))[0]["lag"] == 1
     assert lines(steadhold("consumers", "show", "a", "c"))[0]["position"] == 2
     steadhold("consumers", "delete", "a", "c", "--if-match", 1)
-    steadhold("consumers", "create", "a", "c", "--start", "soon", code=2)
+    for text in ("soon", "latest:", ":3", ":", ""):
+        told = steadhold("consumers", "create", "a", "c", "--start", text, code=2).stderr
+        assert f"{text!r} is none of earliest, latest and EPOCH:SEQUENCE." in told
+    assert "'1_0' is no whole number" in steadhold("consumers", "create", "a", "c", "--start", "e:1_0", code=2).stderr
     assert server.asked[1:] == [
         "GET /v1/inboxes/a/consumers", "GET /v1/inboxes/a/consumers/c", "DELETE /v1/inboxes/a/consumers/c",
     ]  # fmt: skip

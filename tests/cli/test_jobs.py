@@ -75,6 +75,47 @@ def test_a_submitted_job_is_waited_for(steadhold, server):
     assert [msgspec.json.decode(line)["state"] for line in lines] == ["accepted", "running", "completed"]
 
 
+def page(*types):
+    return reply(
+        200,
+        msgspec.json.encode(
+            {
+                "items": [{"job_id": ID, "type": t, "state": "running", "revision": 2} for t in types],
+                "next_cursor": None,
+            }
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "running, said",
+    [
+        ((), "No job of type t is running."),
+        (("u", "u", "b"), "No job of type t is running; workers are at work on: b, u."),
+        (("t",), "Jobs of type t are running, so its workers may have their hands full."),
+    ],
+)
+def test_who_waits_is_told_that_no_worker_has_taken_it(steadhold, server, running, said):
+    server.then(admitted(), job(), reply(304), page(*running), job("running", 2), job("completed", 3))
+    result = steadhold("jobs", "submit", "t", "--wait", "--url", "http://h:1")
+    assert f"No worker has taken job {ID} yet. {said}\n" in result.stderr
+    assert "`steadhold work MODULE:WORKER --url http://h:1`" in result.stderr
+    assert [msgspec.json.decode(line)["revision"] for line in result.stdout.splitlines()] == [1, 1, 2, 3]
+
+
+@pytest.mark.parametrize("found", [job("running", 2), job(run_at="2999-01-01T00:00:00Z"), job("waiting", 2)])
+def test_nobody_is_missed_for_a_job_that_is_not_to_be_taken(steadhold, server, found):
+    server.then(admitted(), found, job("completed", 3))
+    assert steadhold("jobs", "submit", "t", "--wait").stderr == ""
+
+
+def test_waiting_for_what_was_submitted_is_bounded(steadhold, server):
+    server.then(admitted(), job("running", 2))
+    result = steadhold("jobs", "submit", "t", "--for", "0", code=8)
+    assert msgspec.json.decode(result.stdout)["job_id"] == ID
+    assert f"Next: It goes on. `steadhold jobs watch {ID}`" in result.stderr
+
+
 def test_waiting_ends_when_its_time_is_up(steadhold, server):
     server.then(job())
     assert "has not ended" in steadhold("jobs", "watch", ID, "--for", "0", code=8).stderr

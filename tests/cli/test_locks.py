@@ -25,16 +25,57 @@ def test_it_is_taken_renewed_and_released(steadhold, server):
     server.then(granted(), granted(), reply(204))
     told = msgspec.json.decode(steadhold("locks", "acquire", "a", "--owner", "me", "--ttl", 30, "--wait", 2).stdout)
     assert told == GRANT
-    assert msgspec.json.decode(server.last.content) == {"owner": "me", "ttl_seconds": 30.0, "wait_seconds": 2.0}
+    assert msgspec.json.decode(server.last.content) == {"owner": "me", "ttl_seconds": 30.0, "wait_seconds": 1.0}
     steadhold("locks", "renew", "a", 3, "--ttl", 60)
     assert msgspec.json.decode(server.last.content) == {"fence": 3, "ttl_seconds": 60.0}
     assert steadhold("locks", "release", "a", 3).stdout == ""
     assert server.asked == ["POST /v1/locks/a/acquire", "POST /v1/locks/a/renew", "POST /v1/locks/a/release"]
 
 
+@pytest.mark.parametrize("verb", ["renew", "release"])
+def test_a_fence_that_no_grant_has_is_not_asked_about(steadhold, server, verb):
+    for fence in ("0", "1" * 16, "1_0", "+1"):
+        assert "Invalid value for 'FENCE'" in steadhold("locks", verb, "a", fence, code=2).stderr
+    assert server.requests == []
+
+
 def test_what_is_held_is_a_conflict(steadhold, server):
     server.then(problem(409, "lock_held", next="wait", retry_after=12, holder="you"))
     assert "holder=you" in steadhold("locks", "acquire", "a", code=3).stderr
+
+
+def held(holder):
+    return problem(409, "lock_held", next="wait", holder=holder)
+
+
+def asked(server):
+    return [(r.headers["idempotency-key"], msgspec.json.decode(r.content).get("wait_seconds")) for r in server.requests]
+
+
+def test_who_waits_is_told_what_for_and_who_has_it(steadhold, server):
+    server.then(held("ci-7\x1b"), granted())
+    result = steadhold("locks", "acquire", "a", "--wait", 9, "--idempotency-key", "k")
+    assert result.stderr == "Waiting for the lock a: ci-7\ufffd holds it. Ctrl-C ends the waiting.\n"
+    assert msgspec.json.decode(result.stdout) == GRANT
+    assert asked(server) == [("k", 1.0), ("k", 5.0)]
+
+
+@pytest.mark.parametrize("wait", [0, 0.5, 1])
+def test_who_does_not_wait_for_longer_is_told_by_the_refusal_alone(steadhold, server, wait):
+    server.then(held("ci-7"))
+    assert "Waiting" not in steadhold("locks", "acquire", "a", "--wait", wait, code=3).stderr
+    assert len(server.requests) == 1
+
+
+def test_a_command_that_waits_for_its_lock_is_told_again_only_when_another_has_it(steadhold, server):
+    server.then(held("one"), held("one"), held("two"), held("two"), held(None), granted(), reply(204))
+    said = steadhold("lock", "run", "a", "--", "true").stderr
+    assert said.splitlines() == [
+        f"Waiting for the lock a: {who}. Ctrl-C ends the waiting."
+        for who in ("one holds it", "two holds it", "it goes to whoever waits for it first")
+    ]
+    keys, waits = zip(*asked(server)[:-1], strict=True)
+    assert (len(set(keys)), waits) == (1, (1.0, 5.0, 5.0, 5.0, 5.0, 5.0))
 
 
 def test_reading(steadhold, server):

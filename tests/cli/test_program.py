@@ -61,8 +61,28 @@ def test_every_command_stands_on_its_page(path):
     assert f"`{' '.join(path)}" in PAGE.read_text(encoding="utf-8")
 
 
-def test_an_unknown_command_is_a_usage_error(steadhold):
-    assert "No such command 'dve'" in steadhold("dve", code=2).stderr
+@pytest.mark.parametrize("path", [path for path, found in commands() if isinstance(found, click.Group)], ids=" ".join)
+def test_what_a_group_lists_is_not_cut(path, steadhold):
+    listed = steadhold(*path[1:], "--help").stdout.partition("Options:")[2]
+    assert "..." not in listed
+
+
+@pytest.mark.parametrize(
+    "words, nearest", [("dve", "dev"), ("sate get a", "state"), ("job ls", "jobs"), ("state gett a", "get")]
+)
+def test_an_unknown_command_is_a_usage_error_that_names_the_nearest(steadhold, words, nearest):
+    said = steadhold(*words.split(), code=2).stderr
+    assert "No such command" in said
+    assert f"'{nearest}'" in said.partition("Did you mean")[2]
+
+
+def test_a_command_that_is_looked_for_in_a_group_is_found(steadhold):
+    assert "There is `steadhold listen`." in steadhold("webhooks", "listen", code=2).stderr
+
+
+@pytest.mark.parametrize("words", ["", "jobs", "jobs submit"])
+def test_help_is_a_command_too(steadhold, words):
+    assert steadhold("help", *words.split()).stdout == steadhold(*words.split(), "--help").stdout
 
 
 def test_version_is_told(steadhold):

@@ -60,7 +60,7 @@ def test_a_revision_is_replaced(steadhold, server):
         ("a 1 --file pyproject.toml --create", "not both"),
         ("a 1 2 --create", "unexpected extra argument"),
         ("a 1 --creat", "No such option"),
-        ("a 1 --if-match x", "not a valid integer"),
+        ("a 1 --if-match x", "'x' is no whole number"),
         ("a 1 -1 --create", "unexpected extra argument"),
     ],
 )
@@ -171,3 +171,26 @@ def test_a_list_ends_where_it_was_told_to(steadhold, server):
     server.then(reply(200, msgspec.json.encode({"items": [item, item], "next_cursor": "more"})))
     assert len(steadhold("state", "ls", "--limit", "2").stdout.splitlines()) == 2
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("option", ["--if-match", "--if-revision"])
+def test_the_revision_that_is_replaced_has_both_names(steadhold, server, option):
+    server.then(reply(200, b'{"revision":3}', revision=3, etag='"3"'))
+    steadhold("state", "put", "a", "1", option, "2")
+    assert server.last.headers["if-match"] == '"2"'
+    assert "If-Match" in steadhold("state", "put", "--help").stdout
+
+
+@pytest.mark.parametrize("value", ["hello", "{a:", "'{}'"])
+def test_a_value_that_a_shell_has_taken_apart_is_told_how_to_be_quoted(steadhold, server, value):
+    assert "Put JSON in single quotes" in steadhold("state", "put", "a", value, "--create", code=2).stderr
+    assert not server.requests
+
+
+def test_a_value_of_several_words_is_told_so_too(steadhold, server):
+    assert "Put JSON in single quotes" in steadhold("state", "put", "a", "{a:", "1}", "--create", code=2).stderr
+
+
+def test_a_file_is_not_told_of_a_shell(steadhold, server, tmp_path):
+    (tmp_path / "value").write_text("hello")
+    assert "quotes" not in steadhold("state", "put", "a", "--file", tmp_path / "value", "--create", code=2).stderr

@@ -45,11 +45,13 @@ refused = Refused()
 def here(tmp_path, monkeypatch):
     """A folder with a module in it, which is the current one."""
     (tmp_path / "my_tasks.py").write_text(MODULE)
+    (tmp_path / "empty_tasks.py").write_text("")
     (tmp_path / "broken_tasks.py").write_text("import not_installed_anywhere\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
     sys.modules.pop("my_tasks", None)
+    sys.modules.pop("empty_tasks", None)
 
 
 @pytest.mark.parametrize("place", ["my_tasks:worker", "my_tasks:inner.worker"])
@@ -77,6 +79,8 @@ def test_a_database_url_may_stand_in_the_environment(steadhold):
 def test_a_key_is_read_from_a_file(steadhold, here):
     (here / "key").write_text("sh_key\n")
     assert steadhold("work", "my_tasks:worker", "--api-key-file", "key").stdout == "{'api_key': 'sh_key'}\n"
+    (here / "key").write_bytes(b"\xff")
+    assert "no text" in steadhold("work", "my_tasks:worker", "--api-key-file", "key", code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -86,6 +90,11 @@ def test_a_key_is_read_from_a_file(steadhold, here):
         ("my_tasks:", 2, "write MODULE:WORKER"),
         ("elsewhere:worker", 2, "There is no module elsewhere here"),
         ("my_tasks.deeper:worker", 2, "There is no module my_tasks.deeper here"),
+        ("my_tasks.py:worker", 2, "`steadhold work my_tasks:worker`"),
+        ("./jobs/my_tasks.py:worker", 2, "`steadhold work jobs.my_tasks:worker`, run in the folder where jobs lies"),
+        ("jobs/my_tasks", 2, "as in jobs.my_tasks:worker"),
+        ("my_tasks:wrker", 2, "It has worker, idle, keyless, refused: `steadhold work my_tasks:worker`."),
+        ("empty_tasks:worker", 2, "There is none in it: write `worker = Worker()` in empty_tasks"),
         ("my_tasks:text", 2, "my_tasks has no worker called text"),
         ("my_tasks:none", 2, "my_tasks has no worker called none"),
         ("broken_tasks:worker", 1, "broken_tasks needs not_installed_anywhere"),

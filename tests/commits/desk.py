@@ -46,7 +46,7 @@ def calls_of(workspace, body):
     """The call that a commit over HTTP would be."""
     who = Principal(workspace, "anna", "k", "service", ("*:*",))
     raw = msgspec.json.encode(body)
-    ask = Request(who, workspace, {}, {}, {}, raw, new_id(), (), None, None, new_id(), "POST", permits=lambda *_: True)
+    ask = Request(who, workspace, {}, {}, {}, raw, new_id(), (), None, None, "POST", permits=lambda *_: True)
     return commit(ask).call
 
 

@@ -4,37 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold import events
-from steadhold.events import Happened
 from steadhold.sdk import Client, errors
 from steadhold.sdk.events import NewEvent
-from tests.commits.desk import put, run
 from tests.sdk.site import key, site  # noqa: F401 - fixtures
-
-pytestmark = pytest.mark.races
-
-
-def append(workspace, expected, type="a"):
-    return events.append.call(workspace, "o", expected, [Happened(type)])
-
-
-def test_what_is_required_of_an_aggregate_stays_so_to_the_commit(explore):
-    def relying(scene):
-        return run(scene.workspace, [events.require.call(scene.workspace, "o", 1)], [put(scene.workspace, "x")])
-
-    def never_both(scene):
-        committed = type(scene.outcomes["relies"]).__name__ == "Committed"
-        moved = scene.outcomes["moves"].revision if hasattr(scene.outcomes["moves"], "revision") else None
-        seen = scene.outcomes["moves"], scene.outcomes["relies"]
-        assert moved == 2, seen
-        assert committed or type(scene.outcomes["relies"]).__name__ == "Refused", seen
-
-    seen = explore(
-        setup=lambda stage: stage.play(append(stage.workspace, None)),
-        actors={"relies": relying, "moves": lambda scene: append(scene.workspace, 1)},
-        always=never_both,
-    )
-    assert seen.waits
 
 
 def beyond(client):

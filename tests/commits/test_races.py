@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold import approvals, commits, jobs, locks, state
+from steadhold import approvals, commits, context, events, jobs, locks, state
 from steadhold.approvals import Artifact, Asked, By
 from steadhold.commits import Committed, Refused
+from steadhold.events import Happened
 from steadhold.jobs import Complete, Settlement
 from steadhold.kit.ids import new_id
 from steadhold.kit.outcome import Missing, StaleFence
@@ -125,6 +126,10 @@ def approved(stage):
     return asked.id
 
 
+def happens(workspace, expected):
+    return events.append.call(workspace, "k", expected, [Happened("a")])
+
+
 def deletion(workspace):
     return state.delete.call(workspace, "k", 1)
 
@@ -145,6 +150,21 @@ ALONE = {
         lambda scene: desk.at(scene.workspace, "k", None),
         lambda scene: desk.put(scene.workspace, "k"),
     ),
+    "a file": (
+        lambda stage: stage.play(context.put.call(stage.workspace, "k", b"1", None)),
+        lambda scene: context.require.call(scene.workspace, "k", 1),
+        lambda scene: context.put.call(scene.workspace, "k", b"2", 1),
+    ),
+    "a path without a file": (
+        lambda stage: None,
+        lambda scene: context.require.call(scene.workspace, "k", None),
+        lambda scene: context.put.call(scene.workspace, "k", b"1", None),
+    ),
+    "an aggregate": (
+        lambda stage: stage.play(happens(stage.workspace, None)),
+        lambda scene: events.require.call(scene.workspace, "k", 1),
+        lambda scene: happens(scene.workspace, 1),
+    ),
     "an approval": (
         approved,
         lambda scene: approvals.require.call(scene.workspace, scene.facts, ARTIFACT),
@@ -160,7 +180,7 @@ ALONE = {
 
 @pytest.mark.parametrize("what", ALONE)
 def test_a_condition_alone_holds_to_the_commit(explore, what):
-    """Who ends a lock, a job's run or an approval waits for the commit that relies on it, or it changes nothing."""
+    """Who makes it false waits for the commit that relies on it, or it changes nothing."""
     setup, condition, rival = ALONE[what]
 
     def check(scene):

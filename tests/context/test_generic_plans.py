@@ -5,36 +5,33 @@ from __future__ import annotations
 import pytest
 
 from steadhold.context.writing import SQL
-from steadhold.play.single import opening
-from tests.operations.generic_plan import walks
+from steadhold.play.transaction import opening
+from tests.operations.generic_plan import WHOLE, conditions, crowd, walks
 
 TABLES = ("context_files", "context_revisions", "context_pins", "context_uploads", "blobs")
 PLANTED = """
 insert into steadhold.context_files
   (workspace, path, file, revision, present, bytes, digest, content_type, changed_at)
-  select %(ws)s, 'n/' || n, steadhold.file_of(n::text, 1), 1, n %% 10 > 0, 1, sha256(n::text::bytea), '',
+  select %(w)s, 'n/' || n, steadhold.file_of(n::text, 1), 1, n %% 10 > 0, 1, sha256(n::text::bytea), '',
     steadhold.clock()
   from generate_series(1, 5000) n;
 insert into steadhold.context_revisions (workspace, path, revision, file, bytes, digest, content_type, written_at)
   select f.workspace, f.path, 1, f.file, 1, f.digest, '', f.changed_at from steadhold.context_files f
-  where f.workspace = %(ws)s;
+  where f.workspace = %(w)s;
 insert into steadhold.blobs (workspace, digest, bytes)
-  select f.workspace, f.digest, 'x' from steadhold.context_files f where f.workspace = %(ws)s;
+  select f.workspace, f.digest, 'x' from steadhold.context_files f where f.workspace = %(w)s;
 insert into steadhold.context_pins (workspace, path, revision, owner, bytes, digest, content_type)
   select r.workspace, r.path, 1, r.path, 1, r.digest, '' from steadhold.context_revisions r
-  where r.workspace = %(ws)s;
+  where r.workspace = %(w)s;
 insert into steadhold.context_uploads (workspace, upload, names, bytes, until)
-  select %(ws)s, n::text, 1, 1, steadhold.clock() from generate_series(1, 5000) n;
+  select %(w)s, n::text, 1, 1, steadhold.clock() from generate_series(1, 5000) n;
 """
 
 
 @pytest.fixture
 def crowded(database, workspace):
     """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        for statement in filter(str.strip, PLANTED.split(";")):
-            conn.execute(statement, {"ws": workspace})
-        conn.execute("analyze " + ", ".join(f"steadhold.{table}" for table in TABLES))
+    with crowd(database, workspace, PLANTED, ", ".join(f"steadhold.{table}" for table in TABLES)) as conn:
         conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
         yield conn
 
@@ -43,7 +40,12 @@ COUNTING = {"usage", "reserve", "pin", "covered"}
 """These count what a workspace has, or only insert, or ask a function that looks by itself."""
 
 
+def test_who_makes_a_file_reads_no_paths_but_its_own(crowded):
+    conds = conditions(crowded, SQL.hold, "context_files_pkey")
+    assert (len(conds), [cond for cond in conds if "path = " not in cond]) == (3, [])
+
+
 @pytest.mark.parametrize("name", sorted({sql.name.partition(".")[2] for sql in SQL} - COUNTING))
 def test_nothing_is_scanned(crowded, name):
     found = walks(crowded, getattr(SQL, name))
-    assert [table for table in TABLES if "Seq Scan" in found.get(table, ())] == []
+    assert [table for table in TABLES if WHOLE & found.get(table, set())] == []

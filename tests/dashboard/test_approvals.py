@@ -52,7 +52,7 @@ async def standing(door, id):
 
 def stale(seat, monkeypatch):
     """Let the session be older than a vote may be."""
-    front = seat.client.app._people._front
+    front = seat.client.app._people._app
     find = front._sessions.find
 
     async def found(text):

@@ -24,7 +24,7 @@ def view(app, workspace):
 
     async def view_of(*scopes, kind="person", **form):
         await Seat(app).get("/login")
-        front = app._people._front
+        front = app._people._app
         key = await key_of(app, workspace, kind=kind, scopes=scopes or ("*:*",))
         session = await front._sessions.open(key, "")
         return View(front._desk, session, "/ui", "/", {}, {}, form)
@@ -128,7 +128,7 @@ async def test_a_download_needs_the_scope_of_payloads(app, door, seated, monkeyp
 
     await door("PUT", "/v1/state/a", BODY, if_none_match="*")
     seat, blind = await seated("state:read", "payloads:read", "audit:read"), await seated("state:read", "audit:read")
-    front = app._people._front
+    front = app._people._app
 
     async def download(view):
         return view.download("/v1/state", view.query["name"], name='a"\r\nb\u00fc.json')
@@ -157,7 +157,7 @@ async def test_a_vote_needs_a_fresh_login(view, app, clock, monkeypatch):
         await voter.post("/v1/approvals", new_id(), "votes", body=vote)
     assert no.value.code != "login_not_fresh"
     clock.move(limits.SESSION_FRESH_SECONDS + 1)
-    later = await app._people._front._sessions.find(voter.session.text)
+    later = await app._people._app._sessions.find(voter.session.text)
     stale = View(voter.desk, later, "/ui", "/", {}, {})
     with pytest.raises(Refused) as no:
         await stale.post("/v1/approvals", new_id(), "votes", body=vote)

@@ -35,12 +35,12 @@ async def subscribed(seat, **fields):
 def parked(committed, workspace):
     """A publication that waits for somebody."""
 
-    def park(state=2):
+    def park(state=2, revision=1):
         (id,) = committed.execute(
             "insert into steadhold.publications (workspace, aggregate_id, aggregate_revision, subscription, id, target,"
-            " lane, key, state, why, made_at) values (%s, 'order-1', 1, 'sub', gen_random_uuid(), 'inbox:mail', 0,"
+            " lane, key, state, why, made_at) values (%s, 'order-1', %s, 'sub', gen_random_uuid(), 'inbox:mail', 0,"
             " 'order-1', %s, '<b>full</b>', steadhold.clock()) returning id::text",
-            (workspace, state),
+            (workspace, revision, state),
         ).fetchone()
         return id
 
@@ -127,6 +127,29 @@ async def test_a_publication_that_is_parked_is_decided(seat, door, parked, verb,
     assert [row["resource"] for row in rows] == [f"/v1/publications/{id}/{verb}"]
 
 
+async def test_all_that_is_parked_is_tried_again_as_counted(seat, door, committed, parked):
+    await append(door, expect=None)
+    for n in (2, 3):
+        await append(door, expect=n - 1)
+    for revision in (1, 2, 3):
+        parked(revision=revision)
+    page = await seat.get("/publications")
+    assert 'name="count" value="3"' in page.text
+    refused = await seat.post("/publications:retry", count="2")
+    assert (refused.status, 'name="count" value="3"' in refused.text, "3 are parked now" in refused.text) == (
+        409,
+        True,
+        True,
+    )
+    assert (await seat.post("/publications:retry")).status == 409
+    done = await seat.post("/publications:retry", count="3")
+    assert done.location == "/ui/publications?state=parked"
+    assert "None is parked." in (await seat.get("/publications")).text
+    assert len((await door("GET", "/v1/publications?state=pending")).json["items"]) == 3
+    rows = (await door("GET", "/v1/audit?kind=dashboard.events.retry")).json["items"]
+    assert [row["resource"] for row in rows] == ["/v1/publications:retry"]
+
+
 async def test_the_flow_is_counted(seat, parked):
     parked()
     part = await seat.get("/events:live", hx_request="true")
@@ -147,6 +170,7 @@ async def test_who_may_only_read_is_offered_nothing_and_refused(seated, door, pa
     for path in (
         f"/publications/{id}/skip",
         f"/publications/{id}/retry",
+        "/publications:retry",
         "/subscriptions:new",
         "/subscriptions/a/delete",
     ):

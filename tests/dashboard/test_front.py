@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 
+import msgspec
 import pytest
 
 from steadhold.dashboard import rendering
+from steadhold.dashboard.facts import Answered
 from steadhold.dashboard.front import Front
 from steadhold.dashboard.page import Action
 from steadhold.dashboard.rooms import ROOMS
@@ -140,7 +142,7 @@ async def test_a_head_has_no_body(seat):
 
 
 async def test_what_was_not_foreseen_shows_nothing_of_itself(app, seat, monkeypatch):
-    front = app._people._front
+    front = app._people._app
 
     async def broken(_view):
         raise RuntimeError("secret inside")
@@ -157,7 +159,26 @@ async def test_a_page_is_counted_once_against_the_rate(app, workspace, seat, mon
     now = app.engine.keyring._now()
     monkeypatch.setattr(app.engine.keyring, "_now", lambda: now)
     app.engine.keyring.entitle(workspace, 3)
-    statuses = [(await seat.get("/keys")).status for _ in range(5)]
-    assert statuses == [200, 200, 200, 429, 429]
+    pages = [await seat.get("/keys") for _ in range(5)]
+    assert [page.status for page in pages] == [200, 200, 200, 429, 429]
+    assert [page.headers.get("retry-after") for page in pages] == [None] * 3 + ["1"] * 2
     assert (await seat.post("/logout")).status == 303  # leaving is always open
     app.engine.keyring.entitle(workspace, None)
+
+
+async def test_a_door_that_is_busy_says_when_to_come_again(app, seat, door, monkeypatch):
+    """On a page of its own, and on the page of what somebody wanted to act on."""
+    desk, busy = app._people._app._desk, {"code": "too_many_requests", "detail": "Later."}
+    ask = desk.ask
+
+    async def asked(session, method, *rest):
+        if method == "POST":
+            return Answered(429, {"retry-after": "7"}, msgspec.json.encode(busy))
+        return await ask(session, method, *rest)
+
+    job = b'{"cron": "0 0 * * *", "time_zone": "UTC", "target": {"job": {"type": "t"}}}'
+    assert (await door("PUT", "/v1/schedules/s", job, if_none_match="*")).status == 201
+    monkeypatch.setattr(desk, "ask", asked)
+    for action in ("/schedules/s/trigger", "/jobs:cancel"):
+        page = await seat.post(action, count="1")
+        assert (page.status, page.headers["retry-after"]) == (429, "7")

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 STARTUP = struct.pack("!i", 196608) + b"user\0steadhold\0database\0%s\0\0"
+KEY = b"K" + struct.pack("!iii", 12, 7, 7)  # of its own: a request to cancel comes to the pooler
 ENDS_A_TURN = (b"Q", b"S")  # after a simple query or a sync, the server says ready and nothing more
 
 
@@ -48,7 +49,7 @@ class Backend:
         kind = b""
         while kind != b"Z":
             kind, whole = await message(self.reader)
-            self.greeting += whole
+            self.greeting += KEY if kind == b"K" else whole
         self.reading = asyncio.create_task(read(self.reader, self.said))
 
     async def end(self) -> None:

@@ -35,6 +35,27 @@ async def test_applies_each_file_once_in_order(empty: str) -> None:
     assert await tables(empty) == ["a", "b", "migrations"]
 
 
+async def test_a_search_path_of_the_database_leads_no_file_astray(empty: str) -> None:
+    """Nothing is made in another schema, though `steadhold` stands behind it."""
+    conn = await asyncpg.connect(empty)
+    await conn.execute("do $$ begin execute format('alter database %I set search_path = public, steadhold',"
+                       " current_database()); end $$")  # fmt: skip
+    await migrate(empty)
+    strays = (
+        "select proname from pg_proc where pronamespace = 'public'::regnamespace"
+        " union all select relname from pg_class where relnamespace = 'public'::regnamespace"
+    )
+    assert await conn.fetch(strays) == []
+    (body,) = await conn.fetch("select prosrc from pg_proc where proname = 'due_operations'")
+    assert body["prosrc"].startswith("begin return query execute")
+    await conn.close()
+
+
+async def test_what_a_file_makes_without_saying_where_is_refused(empty: str) -> None:
+    with pytest.raises(MigrationError, match="0001_stray failed"):
+        await migrate(empty, known=(Migration(1, "stray", "create table stray (n int);"),))
+
+
 async def test_a_plan_writes_nothing(empty: str) -> None:
     report = await migrate(empty, plan=True, known=BOTH)
     assert (report.applied, report.before, report.planned) == (BOTH, 0, True)

@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from steadhold.db import facts
+from steadhold.db.connection import connect
 from steadhold.db.facts import Pooler, gather
 from steadhold.db.pool import Pool
 from tests.db.pooler import pooling
@@ -43,6 +44,17 @@ async def test_the_pool_works_through_one_without_named_statements(housed: str, 
                 return int(await conn.fetchval("select current_setting('steadhold.workspace')"))
 
         assert await asyncio.gather(*(use(n) for n in range(20))) == list(range(20))
+
+
+async def test_a_session_that_is_lent_is_not_ours(housed: str, home: Path) -> None:
+    """What would be set for it would be set for whoever comes next, whether statements are kept or not."""
+    found = []
+    async with pooling(home, *parts(housed), size=2) as through:
+        for dsn, statements in ((housed, 5), (housed, 0), (through, 0)):
+            conn = await connect(dsn, statements=statements, seconds=5.0, application_name="steadhold")
+            found.append((conn.direct, await conn.is_direct()))
+            await conn.close()
+    assert found == [(True, True), (False, True), (False, False)]
 
 
 async def test_named_statements_fail_through_one(housed: str, home: Path) -> None:

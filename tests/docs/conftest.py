@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import uuid
 
 import pytest
 
@@ -16,7 +15,7 @@ from tests.sdk.site import Site, operator_key, served
 def site(server_run):
     sealing = base64.b64encode(bytes(32)).decode()
     with (
-        copied(server_run, f"docs_{uuid.uuid4().hex[:8]}") as database,
+        copied(server_run, "docs") as database,
         served(Settings(database_url=database.dsn, port=0, sealing_key=sealing)) as url,
     ):
         yield Site(url, operator_key(database), database)

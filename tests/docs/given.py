@@ -79,7 +79,7 @@ client.effects.outcome("charge:order-7", "unknown")
     ("inboxes", 0): """
 import sqlite3
 from types import SimpleNamespace
-from steadhold.inboxes.applying import TABLES
+from steadhold.inboxes.applied_table import TABLES
 
 with sqlite3.connect("shop.db") as there:
     there.executescript(TABLES["sqlite"] + "create table orders (id, paid); insert into orders values ('order:7', 0)")

@@ -12,17 +12,18 @@ RESULTS = (ROOT / "bench" / "results" / "README.md").read_text(encoding="utf-8")
 FIGURES = PAGES["compare"].partition("\n## Figures\n")[2]
 ROWS = [tuple(line.strip("| ").split(" | ")) for line in FIGURES.splitlines() if line.startswith("| ")][1:]
 NUMBER = r"([\d,]+)"
-CAS = rf"\| 64 \| steadhold, HTTP \| {NUMBER} "
+EACH = "steadhold, HTTP, a process for each core"
+CAS = rf"\| 64 \| {EACH} \| {NUMBER} "
 RAN = rf"\| steadhold \| [\d,]+ \| {NUMBER} "
-LOCKS = rf"## Locks, .*?\n\| steadhold, HTTP \| {NUMBER} "
+LOCKS = rf"## Locks, .*?\n\| {EACH} \| {NUMBER} "
 ETCD = rf"\| 64 \| etcd, gRPC transaction \| {NUMBER} "
-INBOX = rf"\| steadhold, HTTP, one inbox \| {NUMBER} "
+INBOX = rf"\| steadhold, HTTP, one inbox, a process for each core \| {NUMBER} "
 MEASURED = [
     (CAS, ETCD),
-    (rf"\| 64 \| steadhold, HTTP, operation ids \| {NUMBER} ", ETCD),
-    (rf"\| 1 \| steadhold, HTTP \| {NUMBER} ", rf"\| 1 \| etcd, gRPC transaction \| {NUMBER} "),
+    (rf"\| 64 \| {EACH} \| [^\n]*\n\| 64 \| the same, operation ids \| {NUMBER} ", ETCD),
+    (rf"\| 1 \| {EACH} \| {NUMBER} ", rf"\| 1 \| etcd, gRPC transaction \| {NUMBER} "),
     (rf"\| steadhold \| {NUMBER} ", rf"\| pgqueuer \| {NUMBER} "),
-    *((RAN, rf"\| {peer} \| [\d,]+ \| {NUMBER} ") for peer in ("pgqueuer", "procrastinate", "dbos")),
+    *((RAN, rf"\| {peer} \| [\d,]+ \| {NUMBER} ") for peer in ("pgqueuer", "pgqueuer_100", "procrastinate", "dbos")),
     (LOCKS, rf"\| etcd, gRPC: lease, transaction, revoke \| {NUMBER} "),
     (LOCKS, rf"\| etcd under a lease that is kept: transaction, delete \| {NUMBER} "),
     (LOCKS, rf"\| Redis: SET NX PX and script, appendfsync always \| {NUMBER} "),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +18,7 @@ from steadhold.fences import Wanted
 from steadhold.kit.outcome import Missing
 from tests.events.verbs import grant
 
-ROLE = "a_program"
+ROLE = f"a_program_{os.getpid()}"  # roles are the whole server's, and so other test processes' too
 NODE = shutil.which("node")
 PROGRAM = Path(__file__).with_name("append_event.mjs")
 CALL = "select steadhold.append_event(%s, %s, %s, %s)"

@@ -30,7 +30,7 @@ async def test_what_breaks_on_one_event_holds_up_its_own_key_alone(stream):
         stream.player.play, {"inbox": Inside(append)}, name="r", alarm=lambda error, facts: told.append((error, facts))
     )
     await relay.publish(stream.workspace)
-    assert sorted(appended) == sorted(others)
+    assert set(appended) == set(others)  # a plan may begin again
     assert [(one.aggregate_id, one.why) for one in await stream.listed("blocked")] == [
         ("bad", "ArithmeticError: seven")
     ]

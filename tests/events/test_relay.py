@@ -203,7 +203,7 @@ async def test_takers_are_given_what_was_matched_in_its_transaction(stream):
     seen = []
 
     def take(_workspace, told):
-        seen.append([(event.aggregate_id, event.aggregate_revision) for event in told])
+        seen.append(tuple((event.aggregate_id, event.aggregate_revision) for event in told))
         return
         yield
 
@@ -211,7 +211,7 @@ async def test_takers_are_given_what_was_matched_in_its_transaction(stream):
     await stream.happen("a", 2)
     relay = Relay(stream.player.play, {}, name="r", takers=[take])
     assert [await relay.matching(stream.workspace) for _ in range(2)] == [2, 0]
-    assert seen == [[("a", 1), ("a", 2)]]
+    assert {*seen} == {(("a", 1), ("a", 2))}  # a plan may begin again
 
 
 async def test_what_was_matched_is_published_at_once_and_told(stream):

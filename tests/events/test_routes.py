@@ -10,6 +10,7 @@ import pytest
 from steadhold import context, events
 from steadhold.events import subscribing
 from steadhold.events.routes import routes
+from steadhold.kit import limits
 from steadhold.kit.ids import new_id
 from steadhold.kit.page import write_cursor
 from steadhold.web.flights import Flights
@@ -43,6 +44,21 @@ async def test_a_change_and_its_events(house):
     none = await house("GET", "/v1/aggregates/o-2/events")
     assert (none.status, none.code) == (404, (await house("GET", "/v1/aggregates/o-2")).code)
     assert (await house("GET", f"/v1/aggregates/job:{new_id()}/events")).status == 404
+
+
+async def test_a_page_of_a_history_ends_with_the_event_that_fills_it(house, monkeypatch):
+    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 10)
+    sizes = (4, 5, 30, 1, 8, 2)
+    sent = [{"type": "t", "data": "x" * (size - 2) if size > 1 else 1} for size in sizes]
+    assert (await house("POST", "/v1/aggregates/o-1/events", {"events": sent}, if_none_match="*")).status == 201
+    pages, cursor = [], ""
+    while cursor is not None:
+        page = (await house("GET", f"/v1/aggregates/o-1/events?limit=4{cursor and f'&cursor={cursor}'}")).json
+        pages.append([item["aggregate_revision"] for item in page["items"]])
+        cursor = page.get("next_cursor")
+    assert pages == [[1, 2, 3], [4, 5, 6]]
+    page = (await house("GET", "/v1/aggregates/o-1/events?after_revision=2")).json
+    assert ([item["aggregate_revision"] for item in page["items"]], page["next_cursor"] is not None) == ([3], True)
 
 
 async def test_a_schema_version_is_told_as_text_and_taken_as_either(house):

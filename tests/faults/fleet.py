@@ -7,11 +7,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+
+from tests.forks import begin
+from tests.worker.children import LOADED
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,10 +27,8 @@ class Child:
             **os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))), "NOTES": str(fleet.notes),
             "PLACE": json.dumps({**place, "name": name}),
         }  # fmt: skip
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.fleet_worker"],
-            env=environ, cwd=ROOT, stdout=subprocess.PIPE, stderr=fleet.log, text=True,
-        )  # fmt: skip
+        words = ["-m", "tests.faults.fleet_worker"]
+        self.process = begin(words, load=LOADED, env=environ, cwd=ROOT, stdout=subprocess.PIPE, stderr=fleet.log)
         self.reading = threading.Thread(target=self._read, args=(fleet,))
         self.reading.start()
 

@@ -11,7 +11,7 @@ from itertools import count
 
 from steadhold import AsyncClient
 from steadhold.kit.ids import new_id
-from steadhold.sdk.errors import LockHeld, LockLost, RevisionConflict, StaleFence
+from steadhold.sdk.errors import LockHeld, LockLost, OutcomeUnknown, RevisionConflict, StaleFence
 
 LEASE_SECONDS = 10
 NAME_WRITES = 20
@@ -84,7 +84,8 @@ class Issued:
             with suppress(LockHeld, LockLost):
                 got = await client.locks.acquire(name, ttl=1, wait_seconds=1, operation_id=act)
                 self.note(f"lock {name}", got.fence, act)
-                await client.locks.release(name, got.fence)
+                with suppress(OutcomeUnknown):  # its answer was lost, and then it had ended
+                    await client.locks.release(name, got.fence)
 
 
 class Held(ABC):

@@ -1,5 +1,7 @@
 """A proxy in front of PostgreSQL that loses answers: it cuts, swallows or holds what passes at a COMMIT.
 
+A statement of ours that is a transaction by itself commits by its execution, and has when the server is ready again.
+
 ```python
 async with Proxy(dsn) as proxy:
     struck = proxy.at_commit(Fault.CUT, delivered=True)
@@ -22,9 +24,12 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
+from steadhold.db.house import CHECK
+
 COMMIT = re.compile(rb"(?:^|;)\s*(?:commit|end)\b", re.IGNORECASE)
 SSL_REQUEST, GSS_REQUEST, CANCEL_REQUEST = 80877103, 80877104, 80877102
 RESET = struct.pack("ii", 1, 0)
+SOCKET = 5432
 
 
 class Fault(StrEnum):
@@ -57,14 +62,17 @@ class Strike:
 
 
 class Proxy:
-    """Listens on the loopback interface; `dsn` is the URL of the same database through it.
+    """Listens on the loopback interface, or on a socket in a folder; `dsn` is the URL of the same database through it.
+
+    In a folder it is taken for the server itself, and what goes alone there goes alone. By TCP its port tells it apart.
 
     `delay_seconds` keeps back each of the server's messages for that long; with `refusing`, connections are
     closed as they come.
     """
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, *, folder: str | None = None) -> None:
         self._server_dsn = urlsplit(dsn)
+        self._folder = folder
         self.delay_seconds = 0.0
         self.refusing = False
         self._strike: Strike | None = None
@@ -78,6 +86,8 @@ class Proxy:
     @property
     def dsn(self) -> str:
         """The URL of the same database, through this proxy."""
+        if self._folder:
+            return self._server_dsn._replace(query=f"host={self._folder}&port={SOCKET}").geturl()
         user, _, _ = self._server_dsn.netloc.rpartition("@")
         where = f"{user}@127.0.0.1:{self._port}" if user else f"127.0.0.1:{self._port}"
         return self._server_dsn._replace(netloc=where, query="sslmode=disable").geturl()
@@ -109,6 +119,9 @@ class Proxy:
             link.cut()
 
     async def __aenter__(self) -> Self:
+        if self._folder:
+            self._listener = await asyncio.start_unix_server(self._welcome, f"{self._folder}/.s.PGSQL.{SOCKET}")
+            return self
         self._listener = await asyncio.start_server(self._welcome, "127.0.0.1", 0)
         self._port = self._listener.sockets[0].getsockname()[1]
         return self
@@ -169,7 +182,7 @@ class Proxy:
     async def _to_client(self, link: Link, server: asyncio.StreamReader) -> None:
         while True:
             kind, message = await _message(server)
-            if kind == b"C" and message[5:].startswith(b"COMMIT"):
+            if link.committed(kind, message[5:]):
                 await self._at(link, delivered=True)
             if self.delay_seconds:
                 with contextlib.suppress(TimeoutError):
@@ -206,6 +219,8 @@ class Link:
     whole: asyncio.Event = field(default_factory=asyncio.Event)
     statements: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     portals: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    idle: bool = True
+    alone: bool = False
 
     def __post_init__(self) -> None:
         self.whole.set()
@@ -222,10 +237,22 @@ class Link:
                 portal, name, _ = body.split(b"\0", 2)
                 self.portals[portal] = self.statements.get(name, b"")
             case b"E":
-                return bool(COMMIT.search(self.portals.get(body.split(b"\0", 1)[0], b"")))
+                query = self.portals.get(body.split(b"\0", 1)[0], b"")
+                self.alone = self.idle and b"steadhold." in query and query != CHECK.encode()
+                return self.alone or bool(COMMIT.search(query))
             case _:
                 pass
         return False
+
+    def committed(self, kind: bytes, body: bytes) -> bool:
+        """Tell whether the server says by a message that it has committed."""
+        if kind == b"C":
+            return body.startswith(b"COMMIT")
+        if kind != b"Z":
+            return False
+        self.idle = body == b"I"
+        alone, self.alone = self.alone, False
+        return alone and self.idle
 
     def cut(self, *, reset: bool = False) -> None:
         """Close both sides at once; what was not yet sent is lost."""

@@ -8,9 +8,7 @@ import secrets
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,9 +22,10 @@ from steadhold import access
 from steadhold.access.token import Token, key_id_of, secret_of
 from steadhold.kit.failpoints import VARIABLE
 from steadhold.kit.ids import new_id
-from steadhold.play.single import opening
+from steadhold.play.transaction import opening
 from steadhold.server.settings import Settings
 from steadhold.testing.database import Database, copied
+from tests.forks import begin
 
 PROGRAM = """
 import sys, msgspec
@@ -35,6 +34,7 @@ from steadhold.server.settings import Settings
 settings = msgspec.json.decode(sys.argv[1], type=Settings)
 run(settings, lambda app, url: print(url, flush=True))
 """
+LOADED = ("uvloop", "steadhold.server.run")
 LOST = (httpx2.TransportError,)
 """What a client sees of a server that was killed."""
 
@@ -46,12 +46,11 @@ class Server:
         self.listener = listener.dup() if listener else socket.create_server(("127.0.0.1", 0), backlog=1024)
         made = Settings(database_url=dsn, listen_fd=self.listener.fileno(), **settings)
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, msgspec.json.encode(made).decode()],
-            stdin=subprocess.DEVNULL,
+        self.process = begin(
+            ["-c", PROGRAM, msgspec.json.encode(made).decode()],
+            load=LOADED,
             stdout=subprocess.PIPE,
             stderr=self.log,
-            text=True,
             pass_fds=[self.listener.fileno()],
             env={**os.environ, VARIABLE: failpoints},
         )
@@ -131,7 +130,7 @@ def key_in(database: Database, workspace: str, *, kind: str = "person", scopes: 
 @pytest.fixture(scope="module")
 def house(server_run) -> Iterator[Database]:
     """A database for the servers of one module."""
-    with copied(server_run, f"faults_{uuid.uuid4().hex[:8]}") as made:
+    with copied(server_run, "faults") as made:
         yield made
 
 

@@ -19,14 +19,17 @@ BEFORE = (
     "jobs.hold=kill", "jobs.stage_of=kill", "jobs.finish=kill", "jobs.keep=kill", "jobs.advance=kill",
     "state.hold=kill", "state.let_go=kill", "state.write=kill", "events.record=kill", "fences.drop=kill",
     "plan.keep=kill", "operations.seal=kill", "before_commit=kill:1",
-    "inboxes.hold_consumer=kill", "inboxes.consumer=kill", "inboxes.acknowledge=kill", "inboxes.hold=kill",
+    "inboxes.hold_consumer=kill", "inboxes.consumer=kill", "inboxes.acknowledge=kill",
     "inboxes.append=kill", "events.aggregate=kill", "events.create=kill",
     "context.rely=kill", "context.hold=kill", "context.write=kill", "context.pin=kill",
     "blobs.store=kill", "blobs.pin=kill", "commits.used=kill", "effects.plan=kill", "effects.look=kill",
     "effects.lines_of_jobs=kill", "effects.write_down=kill", "events.move=kill",
+    "approvals.hold=kill", "approvals.deeds=kill", "approvals.write_down=kill", "approvals.move=kill",
+    "access.record=kill", "events.require=kill",
 )  # fmt: skip
 AFTER = ("after_commit=kill:1", "reply_half_sent=kill")
 JSON = {"content-type": "application/json"}
+ARTIFACT = {"reference": "plan", "version": "1", "hash": f"sha256:{'0' * 64}"}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +50,7 @@ def post(client, target, value, **headers):
 
 
 class Many:
-    """A commit of many changes, under three conditions: acknowledge, put, append, finish, and what else there is."""
+    """A commit of every change that there is, under every condition."""
 
     def __init__(self, client):
         configured = {"json": {"lease_seconds": 600}, "headers": {"if-none-match": "*"}}
@@ -58,11 +61,19 @@ class Many:
         fence, job, other = held.json()["fence"], self.job, self.other
         done = {"state": "completed", "result": 1}
         place = self.consumed(client)
+        self.used, self.relied_on = (self.approved(client) for _ in range(2))
+        opened = {"events": [{"type": "opened"}]}
+        post(client, "/v1/aggregates/shop/events", opened, **{"if-none-match": "*"}).raise_for_status()
+        idle = post(client, "/v1/jobs", {"type": "idle"}).raise_for_status().json()
         self.body = {
             "require": [
                 {"op": "locks.get", "name": "deploy", "fence": fence},
                 {"op": "state.get", "name": "halt", "if_none_match": "*"},
                 {"op": "consumers.get", **place, "position": 0},
+                {"op": "approvals.verify", "approval_id": self.relied_on, **ARTIFACT},
+                {"op": "jobs.get", "job_id": idle["job_id"], "if_match": idle["revision"]},
+                {"op": "aggregates.get", "aggregate_id": "shop", "if_match": 1},
+                {"op": "context.get", "path": "given", "if_match": 1},
             ],
             "apply": [
                 {"op": "state.put", "name": "new", "value": 1.5, "if_none_match": "*"},
@@ -76,6 +87,7 @@ class Many:
                     "result": 1,
                 },
                 {"op": "jobs.settle", "job_id": job["job_id"], "fence": job["fence"], "outcome": done},
+                {"op": "approvals.use", "approval_id": self.used, **ARTIFACT, "use_id": "u"},
                 {"op": "locks.release", "name": "deploy", "fence": fence},
                 {"op": "consumers.acknowledge", **place, "sequence": 1},
                 {"op": "inboxes.append", "inbox": "out", "key": "made", "type": "made", "data": 1},
@@ -104,6 +116,20 @@ class Many:
         made = client.put("/v1/context/given", content=b"1", headers={"if-none-match": "*"})
         return made.raise_for_status().json()["reference"]
 
+    def approved(self, client):
+        """What a person has approved, and nobody acted on."""
+        question = {
+            "artifact": ARTIFACT,
+            "action": "a",
+            "title": "t",
+            "expires_in_seconds": 600,
+            "allow_requester": True,
+        }
+        id = post(client, "/v1/approvals", question).raise_for_status().json()["approval_id"]
+        vote = {"decision": "approve", "hash": ARTIFACT["hash"]}
+        post(client, f"/v1/approvals/{id}/votes", vote).raise_for_status()
+        return id
+
     def consumed(self, client):
         """A consumer that has an event to acknowledge, and an inbox that gets one."""
         for name in ("in", "out"):
@@ -128,6 +154,7 @@ class Many:
             len(client.get("/v1/jobs?type=next").json()["items"]) == 1,
             len(client.get(f"/v1/jobs/{self.other['job_id']}/checkpoints").json()["items"]) == 1,
             client.get(f"/v1/jobs/{self.job['job_id']}").json()["state"] == "completed",
+            client.get(f"/v1/approvals/{self.used}").json()["grant"]["state"] == "used",
             not client.get("/v1/locks/deploy").json()["held"],
             client.get("/v1/inboxes/in/consumers/c").json()["position"] == 1,
             client.get("/v1/inboxes/out").json()["last_sequence"] == 1,
@@ -136,6 +163,7 @@ class Many:
             client.get("/v1/effects/charge-7").status_code == 200,
         }
         assert len(found) == 1, "half of a commit is there"
+        assert client.get(f"/v1/approvals/{self.relied_on}").json()["grant"]["state"] == "unused"
         assert client.get("/v1/state/halt").json().get("last_revision") is None
         return found.pop()
 

@@ -18,7 +18,6 @@ MOMENTS = {
     "inboxes.find_door=kill": 0,
     "tx_begun=kill:1": 0,
     "inboxes.enter=kill": 0,
-    "inboxes.hold=kill": 0,
     "inboxes.append=kill": 0,
     "before_commit=kill:1": 0,
     "after_commit=kill:1": 1,

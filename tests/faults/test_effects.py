@@ -9,9 +9,9 @@ import pytest
 
 from steadhold import effects, jobs
 from steadhold.access import Actor
-from steadhold.worker.effects_act import effect_id
+from steadhold.worker.effects_wanted import effect_id
 from tests.worker.conftest import on_postgres, over_http, player, yard  # noqa: F401 - fixtures
-from tests.worker.test_recovery import child, lapse, log  # noqa: F401 - fixtures
+from tests.worker.test_recovery import ONE, child, lapse, log  # noqa: F401 - fixtures
 
 VENUE = Actor("venue", None)
 
@@ -33,7 +33,7 @@ def called(log):  # noqa: F811
 )
 async def test_the_replacement_does_not_call_again(yard, child, clock, log, moment, calls):  # noqa: F811
     """Killed just before the call, or just after it, nobody knows; once the answer is kept, everybody does."""
-    first = child(f"{moment}=kill")
+    first = child(f"{moment}=kill", **ONE)
     await yard.play(jobs.configure, "charge", jobs.Configuration(attempts_max=2, retry=jobs.Retry(0.01, 0.01, 0)), None)
     id = await yard.submit("charge", input=given(log))
     assert await first.ended() == -signal.SIGKILL
@@ -54,7 +54,7 @@ async def test_the_replacement_does_not_call_again(yard, child, clock, log, mome
 
 
 async def test_a_repeatable_one_is_called_by_the_replacement_under_the_same_id(yard, child, clock, log):  # noqa: F811
-    first = child("effect_initiated=kill")
+    first = child("effect_initiated=kill", **ONE)
     id = await yard.submit("charge", input=given(log, repeatable=True))
     assert await first.ended() == -signal.SIGKILL
     await lapse(yard, clock)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from steadhold import events, inboxes
-from steadhold.db.embedded import Embedded
-from steadhold.db.migrate import migrate
 from steadhold.events import Happened, Spec, relaying
 from steadhold.kit.failpoints import VARIABLE
+from tests.faults.postgres import killed_under, postgres  # noqa: F401 - a fixture
 from tests.faults.servers import Server, house, key, place, server  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.journeys
@@ -27,7 +24,7 @@ AGGREGATES, EACH = 5, 4
 ALL = AGGREGATES * EACH
 ON_THE_WAY = (
     "events.unmatched", "events.publish", "events.matched", "fences.grant", "relay.lane_held", "events.ready",
-    "inboxes.hold", "inboxes.append", "events.published", "events.ended", "fences.release",
+    "inboxes.append", "events.published", "events.ended", "fences.release",
 )  # fmt: skip
 
 
@@ -83,22 +80,13 @@ def epoch(client):
     return client.get("/v1/inboxes/x").json()["epoch"]
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    with tempfile.TemporaryDirectory(prefix="steadhold-killed-") as made:
-        Path(made).chmod(0o755)
-        with Embedded(Path(made) / "data") as running:
-            asyncio.run(migrate(running.dsn))
-            yield running
-
-
 def relay(dsn, workspace, file, armed=""):
     command = [sys.executable, PROGRAM, dsn, workspace, file, "1"]
     return subprocess.Popen(command, env={**os.environ, VARIABLE: armed})
 
 
 @pytest.mark.parametrize("point", [*ON_THE_WAY, "relay.claimed", "relay.published"])
-def test_postgresql_that_is_killed_loses_nothing(postgres, tmp_path, point):
+def test_postgresql_that_is_killed_loses_nothing(postgres, tmp_path, point):  # noqa: F811
     file = tmp_path / "published"
     with psycopg.connect(postgres.dsn, autocommit=True) as conn:
         workspace = f"killed-at-{point}"
@@ -106,10 +94,7 @@ def test_postgresql_that_is_killed_loses_nothing(postgres, tmp_path, point):
         subscribed(conn, workspace, i="inbox:x", s="sink:x")
         happen(conn, workspace)
     with relay(postgres.dsn, workspace, file, f"{point}=stop") as stopped:
-        assert os.WIFSTOPPED(os.waitpid(stopped.pid, os.WUNTRACED)[1])
-        old = postgres.pid
-        os.kill(old, signal.SIGKILL)
-        postgres.wait_ready(not_pid=old)
+        killed_under(postgres, stopped)
         stopped.send_signal(signal.SIGCONT)
         stopped.wait(120)
     with psycopg.connect(postgres.dsn, autocommit=True) as conn:

@@ -14,7 +14,6 @@ CREATE = {"if-none-match": "*", **JSON}
 MOMENTS = {
     "received=kill": 0,
     "tx_begun=kill:1": 0,
-    "inboxes.hold=kill": 0,
     "inboxes.append=kill": 0,
     "before_commit=kill:1": 0,
     "after_commit=kill:1": 1,

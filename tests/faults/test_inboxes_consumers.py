@@ -6,25 +6,25 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
-import uuid
 from contextlib import closing
 
 import psycopg
 import pytest
 
-from steadhold.inboxes.applying import TABLES
+from steadhold.inboxes.applied_table import TABLES
 from steadhold.sdk import Client
 from steadhold.testing.database import copied
 from tests.faults.servers import house, key, place, server  # noqa: F401 - fixtures
+from tests.forks import begin
 
+LOADED = ("psycopg", "sqlite3", "steadhold.sdk.client", "steadhold.inboxes")
 CONSUMER = """
 import os, signal, sqlite3, sys
 import psycopg
 from steadhold import Client
 from steadhold.inboxes import apply_once
 
-url, key, where, moment, after = sys.argv[1:]
+url, key, where, moment, after, last = sys.argv[1:]
 if where.startswith("postgresql"):
     shop = psycopg.connect(where)
     transaction, add = shop.transaction, "update total set events = events + 1, amount = amount + %s"
@@ -50,6 +50,8 @@ with Client(url, key) as client:
             reached("recorded")
         reached("applied")
         print(event.sequence, applied.order, applied.outcome, flush=True)
+        if event.sequence == int(last):  # it stays, so that whoever comes next does not wait for ever
+            os.kill(os.getpid(), signal.SIGKILL)
         event.ack()
         reached("acknowledged")
 """
@@ -77,7 +79,7 @@ def shop(request, tmp_path, server_run):
             )
         yield path, lambda: sqlite3.connect(path, timeout=30)
         return
-    with copied(server_run, f"shop_{uuid.uuid4().hex[:8]}") as database:
+    with copied(server_run, "shop") as database:
         with database.connect() as conn:
             conn.execute(TABLES["postgresql"].encode())
             conn.execute("create table total (events int, amount bigint)")
@@ -92,20 +94,20 @@ def asked(shop, question):
 
 def lived(served, key, shop, moment, after, last):  # noqa: F811
     """What a consumer told until it was killed, or had come to the last event."""
-    command = [sys.executable, "-c", CONSUMER, served.url, key, shop[0], moment, str(after)]
+    command = ["-c", CONSUMER, served.url, key, shop[0], moment, after, last]
     told = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with begin(command, load=LOADED, stdout=subprocess.PIPE) as process:
         try:
             for line in process.stdout:
                 sequence, order, outcome = line.split()
                 assert sequence == outcome
                 told.append((int(sequence), order))
-                if int(sequence) == last or (moment == "whenever" and len(told) == after):
+                if moment == "whenever" and len(told) == after:
+                    process.kill()
                     break
-        finally:
-            if moment == "whenever" or (told and told[-1][0] == last):
-                process.kill()
             process.wait(60)
+        finally:
+            process.kill()
     assert process.returncode == -signal.SIGKILL
     return told
 

@@ -58,6 +58,7 @@ MOMENTS = {
     "after_commit=kill:1": 1,
     "reply_half_sent=kill": 1,
 }
+ALONE = {"alone=kill": 0, "alone_committed=kill": 1, "reply_half_sent=kill": 1}
 WRITES = {"put": Put(), "submit": Submit()}
 
 
@@ -129,6 +130,20 @@ def test_abandoning_makes_the_unknown_definite(lost, client, write, moment):
     assert write.effects(client) == done
     assert client.get(f"/v1/operations/{operation}").json() == told
     assert client.post(f"/v1/operations/{operation}/abandon").json() == told
+
+
+@pytest.mark.parametrize("moment", ALONE)
+def test_a_write_that_is_its_own_transaction_is_done_or_not(house, player, client, key, moment):
+    """Without an operation's id a reading tells, and the condition keeps who tries again from doing it twice."""
+    write, plain = WRITES["put"], {"if-match": '"1"', **JSON}
+    write.begin(client)
+    with server(house.dsn, failpoints=moment, player=player, background=False) as first:
+        with first.client(key) as doomed, pytest.raises(LOST):
+            doomed.put("/v1/state/a", content=b"1.10", headers=plain)
+        first.died()
+    assert write.effects(client) == ALONE[moment]
+    again = client.put("/v1/state/a", content=b"1.10", headers=plain)
+    assert (again.status_code, write.effects(client)) == (412 if ALONE[moment] else 200, 1)
 
 
 def test_the_one_that_takes_its_place_serves_those_who_waited(house, player, key):

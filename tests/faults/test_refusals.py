@@ -17,7 +17,8 @@ from steadhold.kit.fields import FenceRef
 from steadhold.kit.plan import Refusal
 from steadhold.operations import Replayed, Sealed
 from steadhold.play.lockstep import Lockstep
-from steadhold.play.single import Single, opening
+from steadhold.play.single import Single
+from steadhold.play.transaction import opening
 
 MISSING = "0198aaaa-0000-7000-8000-000000000000"
 INVOICE = Submission(type="t", input=b"1", unique_key="invoice")

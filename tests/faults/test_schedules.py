@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from datetime import datetime, timedelta
 
 import pytest
@@ -71,15 +72,25 @@ def test_a_server_that_is_killed_while_it_records(house, place, key, moment):
 
 @pytest.mark.journeys
 def test_two_servers_and_a_killed_one(house, place, key):
-    """Instant after instant, one of two servers is killed while both record: each is recorded once."""
+    """Instant after instant, one of two servers is killed while both record: each is recorded once.
+
+    At the last of them the other stands still until it was, so that one is killed in any case.
+    """
     with server(house.dsn) as one:
         one.client_of = lambda: one.client(key)
         first = made(one)
         for n in range(4):
-            dying = Server(house.dsn, failpoints="schedules.record=kill:1")
-            come(house, first + n * timedelta(seconds=EVERY))
-            all_recorded(house, place)
-            dying.close()
+            dying = Server(house.dsn, failpoints=f"schedules.record=kill:{int(n < 3)}")
+            try:
+                if n == 3:
+                    one.process.send_signal(signal.SIGSTOP)
+                come(house, first + n * timedelta(seconds=EVERY))
+                if n == 3:
+                    dying.died()
+                    one.process.send_signal(signal.SIGCONT)
+                all_recorded(house, place)
+            finally:
+                dying.close()
     runs, jobs = recorded(house, place)
     assert runs == [(f"s{n}", 4, 4, 4) for n in sorted(range(COUNT), key=lambda n: f"s{n}")]
     assert jobs == COUNT * 4

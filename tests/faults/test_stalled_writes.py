@@ -54,13 +54,21 @@ async def play(house, place):
         yield lambda verb, *args: single.play(verb.call(place, *args))
 
 
+async def gated(play, gate, *, stands=False):
+    if stands:
+        gate.touch()
+    return (await play(jobs.submit, jobs.Submission("gated", input=f'"{gate}"'.encode()))).id
+
+
 @pytest.mark.parametrize("lock", LOCKS)
 async def test_what_waited_for_a_lock_is_refused(at, fleet, play, house, place, tmp_path, lock):
-    gate = tmp_path / "gate"
-    id = (await play(jobs.submit, jobs.Submission("gated", input=f'"{gate}"'.encode()))).id
     fleet.start(at)
     [stalled] = fleet.children
-    await fleet.polled(lambda: fleet.notes.exists() and b"act" in fleet.notes.read_bytes())
+    before = await gated(play, tmp_path / "open", stands=True)  # what is asked for the first time begins again
+    await fleet.until(lambda: before in fleet.settled)
+    gate = tmp_path / "gate"
+    id = await gated(play, gate)
+    await fleet.polled(lambda: fleet.notes.read_bytes().count(b"act") == 2)
     with house.connect() as conn, house.connect() as watching:
         with conn.transaction():
             conn.execute(LOCKS[lock], (place, id))
@@ -81,7 +89,7 @@ async def test_what_waited_for_a_lock_is_refused(at, fleet, play, house, place, 
     ended = await play(jobs.get, id)
     os.kill(stalled.process.pid, signal.SIGCONT)
     await fleet.until(lambda: fleet.told["lease.lost"] + fleet.told["settle.refused"] >= 1, 30)
-    assert fleet.settled == {id: (2, "completed")}
+    assert fleet.settled == {before: (1, "completed"), id: (2, "completed")}
     assert await play(jobs.get, id) == ended
     assert set(await asyncio.to_thread(fleet.close)) == {0}
     with house.connect() as conn:

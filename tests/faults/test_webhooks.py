@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import uuid
+from collections import Counter
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from steadhold.kit import seal
+from steadhold.testing.clock import Clock
 from steadhold.webhooks import delivering, heading, plans, replaying, sign
 from steadhold.webhooks.connecting import CHECKED_SECONDS_MAX
 from steadhold.webhooks.model import LANE_SECONDS, Spec
+from tests.faults.postgres import killed_under, postgres  # noqa: F401 - a fixture
+from tests.forks import begin
 from tests.webhooks.house import BY, event, fan_out, listed
 from tests.webhooks.listener import listening
 
 pytestmark = pytest.mark.journeys
 
 PROGRAM = Path(__file__).with_name("sending.py")
+LOADED = ("asyncpg", "steadhold.db.pool", "steadhold.play.single", "steadhold.webhooks.dispatch")
 KEY = seal.new_key()
 SECRET = sign.secret_text(bytes(range(32)))
 EVENTS = 6
@@ -35,8 +39,8 @@ POINTS = (
 def begun(dsn, workspace, at="", action="kill"):
     moment, _, passes = at.partition(":")
     armed = f"{moment}={action}{':' + passes if passes else ''}" if at else ""
-    command = [sys.executable, PROGRAM, dsn, workspace, KEY]
-    return subprocess.Popen(command, env={**os.environ, "STEADHOLD_FAILPOINTS": armed})
+    command = [PROGRAM, dsn, workspace, KEY]
+    return begin(command, load=LOADED, env={**os.environ, "STEADHOLD_FAILPOINTS": armed})
 
 
 def dispatch(dsn, workspace, at=""):
@@ -73,6 +77,50 @@ def test_a_dispatcher_that_is_killed_loses_nothing(committed, dsn, workspace, cl
     assert states.count("unknown") == ended
     assert len(receiver.seen) <= len(states)
     assert arrived <= EVENTS
+
+
+def sent(receiver):
+    """What arrived, by delivery and attempt."""
+    fields = [{name.lower(): value for name, value in seen} for seen, _ in receiver.seen]
+    return Counter((told["x-steadhold-delivery-id"], int(told["x-steadhold-attempt"])) for told in fields)
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["goes on", "dies too"])
+@pytest.mark.parametrize(
+    "point",
+    ["before_commit:1", "webhooks.begun", "webhooks.still", "webhooks.looked", "webhooks.answered", "webhooks.move"],
+)
+def test_postgresql_that_is_killed_under_a_dispatcher_loses_nothing(postgres, point, dies):  # noqa: F811
+    """What was sent has its row, and what nobody could write down of it is `unknown`, and tried again."""
+    workspace = f"killed-at-{point}-{dies}"
+    with listening() as receiver:
+        with psycopg.connect(postgres.dsn, autocommit=True) as conn:
+            conn.execute("insert into steadhold.workspaces (workspace, created_at) values (%s, now())", [workspace])
+            with conn.transaction():
+                made = endpoint(conn, workspace, receiver.url, concurrency=2)
+                fan_out(conn, workspace, [event(revision=n) for n in range(1, EVENTS + 1)])
+        with begun(postgres.dsn, workspace, point, "stop") as stopped:
+            killed_under(postgres, stopped)
+            stopped.send_signal(signal.SIGKILL if dies else signal.SIGCONT)
+            stopped.wait(120)
+        with psycopg.connect(postgres.dsn, autocommit=True) as conn:
+            clock = Clock(conn)
+            clock.move(LANE_SECONDS + 1)
+            with conn.transaction():
+                delivering.lapse(conn, workspace, 100)
+            clock.move(10)
+            assert dispatch(postgres.dsn, workspace) == 0
+            with conn.transaction():
+                found = [replaying.delivery(conn, workspace, d.id) for d in listed(conn, workspace, made)]
+    assert [f.delivery.state for f in found] == ["delivered"] * EVENTS
+    rows = {(f.delivery.id, attempt.n): attempt.state for f in found for attempt in f.attempts}
+    arrived = sent(receiver)
+    assert set(arrived.values()) == {1}
+    told = Counter(rows[attempt] for attempt in arrived)
+    assert (told["delivered"], set(told) - {"delivered", "unknown"}) == (EVENTS, set())
+    assert told["unknown"] or not (dies and point in {"webhooks.answered", "webhooks.move"})
+    for each in found:  # an attempt that PostgreSQL's end kept from being made is none of the endpoint's
+        assert each.delivery.tries == sum(attempt.state != "refused" for attempt in each.attempts)
 
 
 @pytest.mark.parametrize(

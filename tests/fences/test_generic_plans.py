@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from steadhold.fences.plans import SQL
-from steadhold.play.single import opening
-from tests.operations.generic_plan import walks
+from steadhold.play.transaction import opening
+from tests.operations.generic_plan import WHOLE, walks
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_grant_is_found_by_its_primary_key(crowded, name):
 
 def test_a_sweep_walks_what_is_to_be_looked_at(crowded):
     assert "grants_to_check" in walks(crowded, SQL.lapsed)["grants"]
-    assert "Seq Scan" not in walks(crowded, SQL.lapsed)["grants"]
+    assert not WHOLE & walks(crowded, SQL.lapsed)["grants"]
 
 
 def test_what_was_taken_under_a_key_is_found_by_it(crowded):

@@ -7,7 +7,7 @@ import pytest
 from steadhold.fences import Granted, Held, KeySpent, Marked, Outrun, Released, Renewal, Renewed, Wanted
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import StaleFence
-from steadhold.play.single import opening
+from steadhold.play.transaction import opening
 from tests.fences.verbs import (
     LOCK,
     REF,

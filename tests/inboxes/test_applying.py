@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
-import uuid
 from dataclasses import dataclass
 
 import psycopg
 import pytest
 
 from steadhold.inboxes import Applied, apply_once, prune_applied
-from steadhold.inboxes.applying import TABLES, order_of
+from steadhold.inboxes.applied_table import TABLES
+from steadhold.inboxes.applying import order_of
 from steadhold.testing.database import copied
 from tests.play.test_caller import ASYNC, SYNC, Rolled
 
@@ -27,7 +27,7 @@ class Event:
 
 @pytest.fixture(scope="module")
 def shop(server_run):
-    with copied(server_run, f"shop_{uuid.uuid4().hex[:8]}") as database:
+    with copied(server_run, "shop") as database:
         with database.connect() as conn:
             conn.execute(TABLES["postgresql"].encode())
             conn.execute(TABLES["postgresql"].encode())

@@ -13,11 +13,11 @@ from steadhold.inboxes.schemes import Refused
 from steadhold.kit.ids import new_id
 from steadhold.kit.outcome import Missing
 from steadhold.kit.seal import Sealing
-from steadhold.play.single import opening
+from steadhold.play.transaction import opening
 from tests.inboxes.conftest import EVERYTHING
 from tests.inboxes.street import BODY, KEY
 from tests.inboxes.test_schemes import signed
-from tests.operations.generic_plan import walks
+from tests.operations.generic_plan import crowd, walks
 
 SEALING = Sealing([b"k" * 32])
 BY = Actor("anna", None)
@@ -111,10 +111,7 @@ join steadhold.doors d on d.workspace = p.workspace and d.id = p.door where p.ha
 @pytest.fixture
 def crowded(database, workspace):
     """A transaction, rolled back, in which there are so many doors that a scan would never do."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        for text in CROWD.split(";"):
-            conn.execute(text.encode(), {"w": workspace})
-        conn.execute("analyze steadhold.inboxes, steadhold.doors, steadhold.door_places")
+    with crowd(database, workspace, CROWD, "steadhold.inboxes, steadhold.doors, steadhold.door_places") as conn:
         yield conn
 
 

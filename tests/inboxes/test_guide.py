@@ -8,7 +8,7 @@ import sqlite3
 from importlib.resources import files
 from types import SimpleNamespace
 
-from steadhold.inboxes.applying import TABLES
+from steadhold.inboxes.applied_table import TABLES
 from steadhold.inboxes.model import MOVES, Start
 from steadhold.inboxes.routes import ROUTES
 from steadhold.web.codes import PROBLEMS

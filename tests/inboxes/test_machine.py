@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -203,7 +202,7 @@ class Inboxes(RuleBasedStateMachine):
 
 @pytest.fixture(scope="module")
 def house_of_its_own(server_run):
-    with copied(server_run, f"inboxes_{uuid.uuid4().hex[:8]}") as database:
+    with copied(server_run, "inboxes") as database:
         yield database
 
 

@@ -6,7 +6,9 @@ import pytest
 
 from steadhold import jobs
 from steadhold.jobs.moving import SQL
+from steadhold.play.transaction import PLAN_ONCE
 from steadhold.testing.database import copied
+from tests.operations.due import asked
 
 BY_ID = (
     "hold", "complete", "finish", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat",
@@ -46,7 +48,7 @@ def filled(request, server_run):
 def crowded(filled):
     database, workspace, _ = filled
     with database.enter(workspace) as conn, conn.transaction():
-        conn.execute("set local plan_cache_mode = force_generic_plan")
+        conn.execute(PLAN_ONCE)
         yield conn, workspace
 
 
@@ -152,8 +154,7 @@ def test_whether_an_inbox_that_is_waited_for_has_news_is_asked_by_its_key(server
             )
             if statistics == "gathered":
                 owner.execute("analyze steadhold.inboxes, steadhold.inbox_watches")
-            ((due,),) = owner.execute("select prosrc from pg_proc where proname = 'due_watches'").fetchall()
-            ((found,),) = owner.execute(f"explain (format json) {due}".encode()).fetchall()
+            ((found,),) = owner.execute(f"explain (format json) {asked(owner, 'due_watches')}".encode()).fetchall()
             planned = list(nodes(found[0]["Plan"]))
         with database.enter(workspace) as conn, conn.transaction():
             conn.execute("set local plan_cache_mode = force_generic_plan")

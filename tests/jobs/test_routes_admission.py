@@ -16,9 +16,15 @@ async def test_admission(house):
     again = await house("POST", "/v1/jobs", b'{"type":"t","input":{"n":1.50},"tags":["x"]}', idempotency_key="op-1")
     assert (again.status, again.json, again.headers["idempotent-replayed"]) == (202, made.json, "true")
     read = await house("GET", f"/v1/jobs/{id}")
+    assert made.json["root_job_id"] == read.json["root_job_id"] == id
     assert (read.json["tags"], read.json["effects"], read.headers["etag"]) == (["x"], [], f'"{read.json["revision"]}"')
     assert (await house("GET", f"/v1/jobs/{id}/input")).body == b'{"n":1.50}'
     assert (await house.client("POST", "/v1/jobs", b'{"type":"t"}')).code == "key_required"
+
+
+async def test_the_jobs_of_a_batch_are_their_own_roots(house):
+    made = await house("POST", "/v1/jobs:batch", {"items": [{"type": "t"}, {"type": "t"}]})
+    assert [one["root_job_id"] for one in made.json["outcomes"]] == [one["job_id"] for one in made.json["outcomes"]]
 
 
 async def test_a_live_key_answers_with_the_job_there_is(house):

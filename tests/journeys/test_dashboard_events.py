@@ -64,18 +64,23 @@ def test_a_subscription_is_made_and_deleted(person):
 def test_what_is_parked_is_decided(person, database):
     told(person.site)
     with database.enter(person.site.workspace) as conn:
-        conn.execute(
+        conn.cursor().executemany(
             "insert into steadhold.publications (workspace, aggregate_id, aggregate_revision, subscription, id, target,"
-            " lane, key, state, why, made_at) values (%s, 'order-1', 1, 'sub', gen_random_uuid(), 'inbox:mail', 0,"
+            " lane, key, state, why, made_at) values (%s, 'order-1', %s, 'sub', gen_random_uuid(), 'inbox:mail', 0,"
             " 'order-1', 2, %s, steadhold.clock())",
-            (person.site.workspace, HOSTILE),
+            [(person.site.workspace, revision, HOSTILE) for revision in (1, 2, 3)],
         )
     person.log_in(to="/ui/publications")
-    person.page.locator("main table").get_by_text("parked").wait_for()
+    person.page.locator("main table").get_by_text("parked").first.wait_for()
     assert person.looks_well("publications")
     person.press("Skip…")
     assert person.looks_well("publications-skip")
     person.page.locator("form.card button").locator("visible=true").click()
     person.reads("It is never published.")
+    person.press("Publish all now…")
+    person.reads("All 2 that are parked are tried again")
+    assert person.looks_well("publications-all")
+    person.press("Publish 2 now")
+    person.reads("They are published now")
     person.reads("None is parked.")
     assert person.looks_well()

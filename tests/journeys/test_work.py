@@ -49,3 +49,15 @@ def test_a_submitted_job_is_done_and_its_end_is_told(dev, ask, work, me, door):
     assert stage["stage"] == "twice"
     assert b"failed: broken" in ask(told, "jobs", "submit", "fail", '"broken"', "--wait", code=1)
     assert worker.end() == 0
+
+
+def test_who_waits_is_told_that_nobody_takes_it_until_a_worker_comes(dev, start, work, me):
+    told = dev(me).told
+    environ = {"STEADHOLD_URL": told["url"], "STEADHOLD_API_KEY": told["api_key"]}
+    waiting = start("jobs", "submit", "double", "21", "--wait", user=me, environ=environ, errors=True)
+    assert b"No job of type double is running." in waiting.errors.readline()
+    assert b"`steadhold work MODULE:WORKER`" in waiting.errors.readline()
+    worker = work(told)
+    assert waiting.ended() == 0
+    assert [json.loads(line)["state"] for line in waiting.process.stdout][-1] == "completed"
+    assert worker.end() == 0

@@ -33,6 +33,10 @@ def test_what_is_no_id_is_told_why(text, why):
         raise AssertionError(id_fault(text))
 
 
+def test_what_is_no_text_is_no_id():
+    assert id_fault(7) == "An id is text; int is none."
+
+
 @pytest.mark.parametrize("field", ["order-17", '"order-17"', '  "order-17"\t', " order-17 "])
 def test_a_key_may_stand_bare_or_in_quotes(field):
     assert operation_key(field) == "order-17"

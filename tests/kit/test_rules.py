@@ -18,7 +18,7 @@ from steadhold import approvals, locks, state
 from steadhold.approvals import Artifact, Asked, By
 from steadhold.kit import rules
 from steadhold.kit.plan import Operation, operation
-from steadhold.kit.rules import Comment, Id, Length, Misuse, Moment, Path, Rule, Text, Uuid, json_of
+from steadhold.kit.rules import Comment, Id, Length, Misuse, Moment, Path, Rule, Text, Uuid, json_fault, json_of
 
 ID = "0193a5f0-0000-7000-8000-000000000000"
 AGENT = By("robot", "service", ("approvals:request",))
@@ -151,3 +151,8 @@ def test_the_rules_of_every_verb_can_be_read():
     assert len(verbs) > 100
     for one in verbs:
         assert next(iter(rules.signature(one.plan).parameters)).endswith("workspace")
+
+
+def test_text_is_no_bytes_of_json():
+    assert json_fault(9, "{}") == "Bytes are wanted; this is text."
+    assert json_fault(9, b"{}") is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -239,7 +238,7 @@ class Locks(RuleBasedStateMachine):
 
 @pytest.fixture(scope="module")
 def frozen(server_run):
-    with copied(server_run, f"locks_{uuid.uuid4().hex[:8]}") as database:
+    with copied(server_run, "locks") as database:
         with database.connect() as conn:
             conn.execute(FROZEN)
         yield database

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadhold.kit import ids, limits
+from steadhold.kit import exact, ids, limits
 from steadhold.mcp import asking
 from steadhold.mcp.asking import asked
 from steadhold.web.ask import Stop
@@ -42,6 +42,22 @@ def test_a_value_becomes_exact_json():
     request = asked(DOORS["state_put"], {"name": "a", "value": {"ä": [1, 2.5, None]}, "if_revision": 0})
     assert request.body == '{"ä":[1,2.5,null]}'.encode()
     assert request.headers["if-none-match"] == "*"
+
+
+ODD = [2**80, -0.0, 1.0, 1e22, 5e-324, 1.1, '\u2028/\x7f"', {"": [None, True]}, {"1": {}}, [], "\U0001f600"]
+
+
+def test_any_value_is_written_as_the_rooms_write_it():
+    assert asked(DOORS["state_put"], {"name": "a", "value": ODD, "if_revision": 0}).body == exact.encode(ODD)
+    submitted = asked(DOORS["job_submit"], {"type": "t", "input": ODD}).body
+    assert submitted == exact.encode({"type": "t", "input": ODD})
+
+
+def test_of_many_unknown_members_one_is_named():
+    many = {f"member-{n}": 1 for n in range(50)}
+    for tool, arguments in (("whoami", many), ("lock_release", {"name": "a", "fence": 1, **many})):
+        told = refused(tool, **arguments)
+        assert (told.code, told.detail.count("member-")) == ("bad_member", 1)
 
 
 @pytest.mark.parametrize("arguments, code", [

@@ -256,6 +256,7 @@ async def test_guides_are_read_as_resources_and_by_a_tool(site, key):
         assert "/docs/jobs.md" in index.content[0].text
         for page in ("none", "../v1/state"):
             assert (await agent.client.call_tool("guide_read", {"page": page})).is_error
+        assert (await agent.client.call_tool("guide_read", {"name": "jobs"})).is_error
         with Client(site.url, key.key) as owner:
             owner.state.create("](/docs/jobs.md", "obey")
         smuggled = ("steadhold://v1/state/](/docs/jobs.md", "steadhold://v1/keys?cursor=](/docs/jobs.md")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadhold.operations.plans import SQL
-from steadhold.play.single import opening
+from steadhold.play.transaction import opening
 from tests.operations.generic_plan import walks
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from steadhold.kit.plan import Plan, Refusal, operation, rows, single_operation, undoable
+from steadhold.kit.plan import Plan, Refusal, operation, rows, single_operation, undoable, whole_operation
 from steadhold.kit.sql import parse
 
 SCHEMA = """
@@ -37,6 +37,12 @@ with i as (
 select i.n, w.n is not null, coalesce(moved.revision, held.revision)
 from i join held using (name) left join moved using (name) left join winner w on w.n = i.n
 
+-- name: add
+-- rank: names by name
+update toy.counters c set revision = c.revision + 1
+from unnest(:name::text[]) with ordinality as i(name, n)
+where c.workspace = :workspace::text and c.name = i.name returning i.n, c.revision
+
 -- name: make
 -- rank: names by name
 insert into toy.counters (workspace, name, revision)
@@ -55,6 +61,14 @@ select current_setting('plan_cache_mode')
 -- rank: read
 -- planned anew
 select current_setting('plan_cache_mode')
+
+-- name: where
+-- rank: read
+select current_setting('steadhold.workspace'), current_user::text
+
+-- name: look
+-- rank: read
+select c.revision from toy.counters c where c.workspace = :workspace::text and c.name = :name::text
 
 -- name: early
 -- rank: grants
@@ -94,6 +108,44 @@ def swap(workspace: str, name: str, expected: int) -> Plan[Swapped | Lost | None
     return Swapped(revision) if won else Lost(revision)
 
 
+@whole_operation(SQL.swap)
+def swap_alone(workspace: str, name: str, expected: int) -> Plan[Swapped | Lost | None]:
+    """The same, by itself."""
+    return (yield from swap.plan(workspace, name, expected))
+
+
+@whole_operation(SQL.swap)
+def bump_alone(workspace: str, name: str) -> Plan[int]:
+    """Raise a counter from wherever it is: what does not win did nothing."""
+    return (yield from bump.plan(workspace, name))
+
+
+@whole_operation(SQL.swap, single=True)
+def bump_apart(workspace: str, name: str) -> Plan[int]:
+    """The same in no flush."""
+    return (yield from bump.plan(workspace, name))
+
+
+@operation
+def swap_two(workspace: str, one: str, two: str) -> Plan[None]:
+    """Two whole statements are none."""
+    yield from swap_alone.plan(workspace, one, 1)
+    yield from rows(SQL.fail, zero=0)
+    yield from swap_alone.plan(workspace, two, 1)
+
+
+@operation
+def look(workspace: str, name: str) -> Plan[int]:
+    """Read a counter."""
+    return (yield from rows(SQL.look, workspace=workspace, name=name))[0][0]
+
+
+@operation
+def where(workspace: str) -> Plan[tuple[str, str]]:
+    """Where a statement is, and as whom."""
+    return (yield from rows(SQL.where))[0]
+
+
 @operation
 def bump(workspace: str, name: str) -> Plan[int]:
     """Raise a counter from wherever it is: it reads, then swaps, until it wins."""
@@ -124,6 +176,14 @@ def broken(workspace: str, name: str) -> Plan[None]:
 def mistaken(workspace: str, name: str) -> Plan[int]:
     """Swap, then look for what is not there."""
     yield from swap.plan(workspace, name, 1)
+    nothing: dict[str, int] = {}
+    return nothing[name]
+
+
+@whole_operation(SQL.add)
+def mistaken_alone(workspace: str, name: str) -> Plan[int]:
+    """Raise a counter, whatever it is, and then look for what is not there."""
+    yield from rows(SQL.add, workspace=workspace, name=name)
     nothing: dict[str, int] = {}
     return nothing[name]
 

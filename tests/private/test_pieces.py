@@ -13,6 +13,7 @@ from steadhold.kit.plan import Call
 from steadhold.play.caller import play
 from steadhold.private import PlaintextRefused
 from steadhold.web.ask import Pull
+from tests.access.people import NOBODY
 
 PLAIN = b"Dear diary, " * 200_000
 
@@ -48,7 +49,7 @@ def send(conn, workspace):
 @pytest.mark.parametrize("told", [True, False], ids=["told", "untold"])
 @pytest.mark.parametrize("content_type", ["text/plain", "application/jose"])
 def test_no_piece_of_what_can_be_read_is_kept(conn, workspace, send, content_type, told):
-    private.make(conn, workspace, "context", "secret", readable)
+    private.make(conn, workspace, "context", "secret", readable, by=NOBODY)
     assert send(PLAIN, content_type, len(PLAIN) if told else None) == (PlaintextRefused(), 0)
 
 
@@ -57,7 +58,7 @@ def test_what_is_sealed_or_lies_elsewhere_is_kept(conn, workspace, send, told):
     outcome, kept = send(PLAIN, "application/jose", len(PLAIN) if told else None)
     assert isinstance(outcome, context.Written)
     context.delete(conn, workspace, "secret/a", outcome.revision)
-    private.make(conn, workspace, "context", "secret", readable)
+    private.make(conn, workspace, "context", "secret", readable, by=NOBODY)
     here = Bound(
         workspace=workspace, kind="context", name="secret/a", content_type="text/plain", revision=outcome.revision + 2
     )

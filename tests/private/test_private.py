@@ -16,6 +16,7 @@ from steadhold.kit.rules import Misuse
 from steadhold.kit.sealed import SealFault, seal_of
 from steadhold.private import EnvelopeMismatch, NotPrivate, PlaintextPresent, PlaintextRefused
 from steadhold.state import StorageExhausted, Written, plans
+from tests.access.people import NOBODY
 
 KEYS = Keyring.generate()
 
@@ -31,7 +32,7 @@ def sealed(workspace, name, revision, data=b"1", **kw):
 @pytest.fixture
 def make(conn, workspace):
     def made(prefix="secret", kind="state"):
-        return private.make(conn, workspace, kind, prefix, plans.readable)
+        return private.make(conn, workspace, kind, prefix, plans.readable, by=NOBODY)
 
     return made
 
@@ -115,15 +116,27 @@ def test_plaintext_stands_in_the_way(conn, workspace, make):
 def test_a_prefix_that_is_lifted_takes_anything_and_keeps_what_is_sealed(conn, workspace, make):
     first = make()
     put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1))
-    assert private.lift(conn, workspace, "state", "secret", first.revision + 1) == RevisionConflict(first.revision)
-    assert private.lift(conn, workspace, "state", "secret", first.revision) == first.__class__(
+    assert private.lift(conn, workspace, "state", "secret", first.revision + 1, by=NOBODY) == RevisionConflict(
+        first.revision
+    )
+    assert private.lift(conn, workspace, "state", "secret", first.revision, by=NOBODY) == first.__class__(
         first.prefix, first.revision, first.made_at
     )
-    assert private.lift(conn, workspace, "state", "secret", first.revision) == Missing()
+    assert private.lift(conn, workspace, "state", "secret", first.revision, by=NOBODY) == Missing()
     plain = put(conn, workspace, "secret/b", b"1")
     assert state.get(conn, workspace, "secret/a").body.startswith(b"eyJ")
     state.delete(conn, workspace, "secret/b", plain.revision)
     assert make().revision > first.revision
+
+
+def test_new_names_begin_above_a_prefix_that_was_lifted(conn, workspace, make):
+    """While it is private nothing is forgotten, so nothing has to begin above it."""
+    made = make()
+    assert put(conn, workspace, "a", b"1").revision == 1
+    assert put(conn, workspace, "secret/a", sealed(workspace, "secret/a", 1)).revision == 1
+    private.lift(conn, workspace, "state", "secret", made.revision, by=NOBODY)
+    assert (made.revision, put(conn, workspace, "b", b"1").revision) == (1, 2)
+    assert context.put(conn, workspace, "c", b"1", None).revision == 2
 
 
 def test_prefixes_are_listed_in_the_order_of_their_bytes(conn, workspace, make):
@@ -176,22 +189,26 @@ JUNK = b"readable " * 200_000
 def test_a_file_that_only_says_it_is_sealed_stands_in_the_way(conn, workspace, body):
     """Outside private prefixes a file may be anything, and say anything of itself."""
     there = context.put(conn, workspace, "secret/a", body, None, "application/jose")
-    assert private.make(conn, workspace, "context", "secret", context_readable) == PlaintextPresent(("secret/a",))
+    assert private.make(conn, workspace, "context", "secret", context_readable, by=NOBODY) == PlaintextPresent(
+        ("secret/a",)
+    )
     assert isinstance(context.delete(conn, workspace, "secret/a", there.revision), context.Written)
-    assert private.make(conn, workspace, "context", "secret", context_readable).made
+    assert private.make(conn, workspace, "context", "secret", context_readable, by=NOBODY).made
 
 
 @pytest.mark.parametrize("size", [1, LARGE], ids=["few", "many"])
 def test_what_is_sealed_already_stands_in_nobody_s_way(conn, workspace, size):
-    first = private.make(conn, workspace, "context", "secret", context_readable)
+    first = private.make(conn, workspace, "context", "secret", context_readable, by=NOBODY)
     for n in range(12):
         body = sealed(workspace, f"secret/{n}", 1, bytes(size if n == 11 else 1), kind="context")
         assert context.put(conn, workspace, f"secret/{n}", body, None, "application/jose").revision == 1
-    private.lift(conn, workspace, "context", "secret", first.revision)
+    private.lift(conn, workspace, "context", "secret", first.revision, by=NOBODY)
     plain = context.put(conn, workspace, "secret/zz", b"1", None)
-    assert private.make(conn, workspace, "context", "secret", context_readable) == PlaintextPresent(("secret/zz",))
+    assert private.make(conn, workspace, "context", "secret", context_readable, by=NOBODY) == PlaintextPresent(
+        ("secret/zz",)
+    )
     context.delete(conn, workspace, "secret/zz", plain.revision)
-    assert private.make(conn, workspace, "context", "secret", context_readable).made
+    assert private.make(conn, workspace, "context", "secret", context_readable, by=NOBODY).made
 
 
 def test_an_older_snapshot_writes_nothing(database, workspace):
@@ -199,12 +216,12 @@ def test_an_older_snapshot_writes_nothing(database, workspace):
     with psycopg.connect(database.dsn) as old, psycopg.connect(database.dsn) as new:
         old.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         assert state.get(old, workspace, "secret/a") == Missing(None)
-        private.make(new, workspace, "state", "secret", plans.readable)
+        private.make(new, workspace, "state", "secret", plans.readable, by=NOBODY)
         new.commit()
         with pytest.raises(RuntimeError, match="need `read committed`"):
             state.put(old, workspace, "secret/a", b"1", None)
         with pytest.raises(RuntimeError, match="need `read committed`"):
-            private.make(old, workspace, "state", "other", plans.readable)
+            private.make(old, workspace, "state", "other", plans.readable, by=NOBODY)
         assert state.get(old, workspace, "secret/a") == Missing(None)
 
 

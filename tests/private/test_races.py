@@ -13,6 +13,7 @@ from steadhold.context.plans import put_upload, readable
 from steadhold.kit.ids import new_id
 from steadhold.private import PlaintextPresent, PlaintextRefused
 from steadhold.state import Stored, plans
+from tests.access.people import NOBODY
 
 pytestmark = pytest.mark.races
 
@@ -26,7 +27,7 @@ def _race(explore, setup, write):
     seen = explore(
         setup=setup,
         actors={
-            "make": lambda scene: private.make.call(scene.workspace, "state", "secret", plans.readable),
+            "make": lambda scene: private.make.call(scene.workspace, "state", "secret", plans.readable, by=NOBODY),
             "write": write,
         },
         always=check,
@@ -56,7 +57,7 @@ def test_a_file_racing_the_prefix(explore):
     seen = explore(
         setup=lambda _: None,
         actors={
-            "make": lambda scene: private.make.call(scene.workspace, "context", "secret", readable),
+            "make": lambda scene: private.make.call(scene.workspace, "context", "secret", readable, by=NOBODY),
             "write": lambda scene: context.put.call(scene.workspace, "secret/a", b"1", None),
         },
         always=check,
@@ -75,7 +76,7 @@ def _never_both(explore, setup, write):
     seen = explore(
         setup=setup,
         actors={
-            "make": lambda scene: private.make.call(scene.workspace, "context", "secret", readable),
+            "make": lambda scene: private.make.call(scene.workspace, "context", "secret", readable, by=NOBODY),
             "write": write,
         },
         always=check,

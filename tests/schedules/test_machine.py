@@ -247,7 +247,7 @@ def test_through_the_plans(conn, database, clock):
 @pytest.fixture(scope="module")
 def site(server_run):
     with (
-        copied(server_run, f"machine_{uuid.uuid4().hex[:8]}") as database,
+        copied(server_run, "machine") as database,
         served(Settings(database_url=database.dsn, port=0, background=False)) as url,
     ):
         yield Site(url, operator_key(database), database)

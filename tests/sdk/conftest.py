@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import asyncio
+import time
+from types import SimpleNamespace
+
 import httpx2
 import pytest
 
@@ -20,6 +24,11 @@ def problem(status, code, *, next="stop", headers=(), **extras):
         "next": next,
     }
     return httpx2.Response(status, json={**body, **extras}, headers={**PROBLEM, **dict(headers)})
+
+
+def sleeping(module, sleep):
+    """`module` with another `sleep`, for one who uses it: other threads of this process sleep as they did."""
+    return SimpleNamespace(**{**vars(module), "sleep": sleep})
 
 
 class Clock:
@@ -79,8 +88,8 @@ def server():
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("steadhold.sdk.client.time.sleep", clock.pause)
-    monkeypatch.setattr("steadhold.sdk.client.asyncio.sleep", clock.pause_async)
+    monkeypatch.setattr("steadhold.sdk.client.time", sleeping(time, clock.pause))
+    monkeypatch.setattr("steadhold.sdk.client.asyncio", sleeping(asyncio, clock.pause_async))
     return clock
 
 
@@ -105,6 +114,9 @@ class Played:
         found = getattr(self._client, name)
         return Played(found, self._portal) if name in _ROOMS else self._verb(found)
 
+    def __getitem__(self, name):
+        return Played(self._client[name], self._portal)
+
     def _verb(self, found):
         async def all_of(stream):
             return [item async for item in stream]
@@ -127,6 +139,8 @@ _ROOMS = {
     "approvals",
     "effects",
     "journals",
+    "locks",
+    "inboxes",
 }
 
 
@@ -140,8 +154,6 @@ def each_client(request, server, patience):
         with made:
             yield made
         return
-    import asyncio
-
     with asyncio.Runner() as runner:
         yield Played(made, runner.run)
         runner.run(made.close())

@@ -14,8 +14,8 @@ import pytest
 from steadhold import access
 from steadhold.access.token import Token, key_id_of, secret_of
 from steadhold.kit.ids import new_id
-from steadhold.play.single import opening
-from steadhold.sdk import Client
+from steadhold.play.transaction import opening
+from steadhold.sdk import AsyncClient, Client
 from steadhold.server.app import App
 from steadhold.server.run import listen, serving, url_of
 from steadhold.server.settings import Settings
@@ -74,7 +74,7 @@ def operator_key(database):
 @pytest.fixture(scope="module")
 def site(server_run):
     with (
-        copied(server_run, f"site_{uuid.uuid4().hex[:8]}") as database,
+        copied(server_run, "site") as database,
         served(Settings(database_url=database.dsn, port=0)) as url,
     ):
         yield Site(url, operator_key(database), database)
@@ -83,3 +83,17 @@ def site(server_run):
 @pytest.fixture
 def key(site):
     return site.workspace()
+
+
+@pytest.fixture(name="client")
+def real_client(site, key):
+    """A client in a workspace of its own, for modules that import this."""
+    with Client(site.url, key.key) as made:
+        yield made
+
+
+@pytest.fixture(name="aclient")
+async def real_aclient(site, key):
+    """The same, asynchronous."""
+    async with AsyncClient(site.url, key.key) as made:
+        yield made

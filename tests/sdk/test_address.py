@@ -35,8 +35,12 @@ def test_without_a_key_it_says_how_to_get_one(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8750", "ftp://a", "http://", "http://a?b=c", "unix:relative", "http://u:p@h"]
-)
+    "url",
+    [
+        "localhost:8750", "ftp://a", "http://", "http://a?b=c", "unix:relative", "http://u:p@h", "http://a:b",
+        "http://a:87500", "http://a:0", "http://[", "http://a b", "http://a\nb", "http://a:1\x00",
+    ],
+)  # fmt: skip
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(ValueError, match="write"):
         Client(url, "sh_x")

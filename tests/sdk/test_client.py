@@ -15,6 +15,7 @@ import pytest
 from steadhold.sdk import AsyncClient, Client
 from steadhold.sdk.address import DEFAULT_URL
 from steadhold.sdk.errors import BadAnswer, OutcomeUnknown, Unreachable
+from steadhold.sdk.grammar import Send
 
 # --- what comes back --------------------------------------------------------------------------
 
@@ -24,6 +25,18 @@ def test_an_answer_has_a_bound(make, url):
     client = make(url, "sh_x", answer_bytes_max=0)
     with pytest.raises(BadAnswer, match="answer_bytes_max"):
         called(client, lambda: client.state.get("a"))
+
+
+@pytest.mark.parametrize("make", [Client, AsyncClient])
+def test_nothing_but_its_own_end_ends_a_script(make, url):
+    """A source that stops before it began is no answer."""
+
+    def script():
+        yield Send("POST", "/v1/x", source=lambda: next(iter(())))
+
+    client = make(url, "sh_x")
+    with pytest.raises((StopIteration, RuntimeError)):
+        called(client, lambda: client.play(script()))
 
 
 def called(client, verb):
@@ -43,9 +56,11 @@ def called(client, verb):
 def test_nobody_there_is_unreachable_and_nothing_was_changed(make):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        client = make(f"http://127.0.0.1:{free.getsockname()[1]}", "sh_x", give_up_seconds=0)
-        with pytest.raises(Unreachable):
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        client = make(url, "sh_x", give_up_seconds=0)
+        with pytest.raises(Unreachable) as told:
             called(client, lambda: client.state.put("a", 1, if_revision=1))
+        assert f"({url})" in str(told.value)
 
 
 @pytest.fixture

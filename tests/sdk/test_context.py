@@ -8,18 +8,12 @@ import tarfile
 
 import pytest
 
-from steadhold.sdk import AsyncClient, Client
+from steadhold.sdk import AsyncClient
 from steadhold.sdk.context import File, NoFile
 from steadhold.sdk.errors import NotFound, Problem, RevisionConflict, RevisionPruned
-from tests.sdk.site import key, site  # noqa: F401 - fixtures
+from tests.sdk.site import key, real_client, site  # noqa: F401 - fixtures
 
 BIG = bytes(range(256)) * 4096 + b"end"
-
-
-@pytest.fixture
-def client(site, key):  # noqa: F811
-    with Client(site.url, key.key) as made:
-        yield made
 
 
 def test_a_file_is_written_read_moved_and_deleted(client):

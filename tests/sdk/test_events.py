@@ -8,17 +8,11 @@ from itertools import islice
 import pytest
 
 from steadhold.kit.fields import FenceRef
-from steadhold.sdk import AsyncClient, Client, errors
+from steadhold.sdk import AsyncClient, errors
 from steadhold.sdk.events import NewEvent
-from tests.sdk.site import key, site  # noqa: F401 - fixtures
+from tests.sdk.site import key, real_client, site  # noqa: F401 - fixtures
 
 ALWAYS = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
-
-
-@pytest.fixture
-def client(site, key):  # noqa: F811 - the fixtures
-    with Client(site.url, key.key) as client:
-        yield client
 
 
 def test_changes_and_their_events(client):

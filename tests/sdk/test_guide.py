@@ -20,6 +20,7 @@ shop/limits 1
 3 {'daily': 201}
 {'mood': 'fine'}
 completed {'ok': True}
+its revision: 1
 deploy 1
 held again 2
 order.paid {'amount': 12} 1

@@ -7,7 +7,6 @@ from itertools import islice
 import msgspec
 import pytest
 
-from steadhold.sdk import AsyncClient, Client
 from steadhold.sdk.errors import (
     BeyondHead,
     ConsumerLeased,
@@ -19,19 +18,7 @@ from steadhold.sdk.errors import (
     StaleFence,
 )
 from steadhold.sdk.inboxes_shapes import New
-from tests.sdk.site import key, site  # noqa: F401 - fixtures
-
-
-@pytest.fixture
-def client(site, key):  # noqa: F811
-    with Client(site.url, key.key) as made:
-        yield made
-
-
-@pytest.fixture
-async def aclient(site, key):  # noqa: F811
-    async with AsyncClient(site.url, key.key) as made:
-        yield made
+from tests.sdk.site import key, real_aclient, real_client, site  # noqa: F401 - fixtures
 
 
 @pytest.fixture

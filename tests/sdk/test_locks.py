@@ -8,22 +8,9 @@ import threading
 import pytest
 
 from steadhold.kit.ids import new_id
-from steadhold.sdk import AsyncClient, Client
 from steadhold.sdk.errors import LockHeld, LockLost, NotFound, StaleFence
 from steadhold.sdk.locks_shapes import CLOCK
-from tests.sdk.site import key, site  # noqa: F401 - fixtures
-
-
-@pytest.fixture
-def client(site, key):  # noqa: F811
-    with Client(site.url, key.key) as made:
-        yield made
-
-
-@pytest.fixture
-async def aclient(site, key):  # noqa: F811
-    async with AsyncClient(site.url, key.key) as made:
-        yield made
+from tests.sdk.site import key, real_aclient, real_client, site  # noqa: F401 - fixtures
 
 
 def test_it_is_taken_renewed_and_released(client):

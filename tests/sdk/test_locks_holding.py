@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import httpx2
 import pytest
 
 from steadhold.sdk import AsyncClient, Client, locks_holding
-from steadhold.sdk.errors import LockLost
+from steadhold.sdk.errors import LockHeld, LockLost
 from steadhold.sdk.locks_shapes import CLOCK
+from steadhold.sdk.retry import Patience
 from tests.sdk.conftest import problem
 
 LOST = problem(409, "lock_lost")
@@ -141,6 +143,84 @@ async def test_who_is_cancelled_from_outside_is_cancelled(client):
     tasks.append(asyncio.ensure_future(work()))
     with pytest.raises(asyncio.CancelledError):
         await tasks[0]
+
+
+def held(holder):
+    return problem(409, "lock_held", next="wait", holder=holder)
+
+
+async def test_who_waits_is_told_who_holds_it_and_when_that_is_somebody_else(server):
+    server.then(held("one"), held("one"), held(None), held("two"), granted(30), httpx2.Response(204))
+    told, transport = [], httpx2.MockTransport(server)
+    client = AsyncClient("http://test", "k", patience=Patience(chance=lambda: 0.0), transport=transport)
+    async with client, client.locks.hold("a", on_wait=told.append) as lock:
+        assert lock.fence == 3
+    assert told == ["one", None, "two"]
+    waits = [json.loads(request.content)["wait_seconds"] for request in server.requests[:-1]]
+    assert (waits, len(set(server.keys[:-1]))) == ([1.0, 5.0, 5.0, 5.0, 5.0], 1)
+
+
+async def test_who_is_told_may_be_asynchronous_as_the_client_is(server):
+    server.then(held("one"), held("two"), granted(30), httpx2.Response(204))
+    told = []
+
+    async def tell(holder):
+        await asyncio.sleep(0)
+        told.append(holder)
+
+    client = AsyncClient(
+        "http://test", "k", patience=Patience(chance=lambda: 0.0), transport=httpx2.MockTransport(server)
+    )
+    async with client, client.locks.hold("a", on_wait=tell):
+        assert told == ["one", "two"]
+
+
+async def never(*_):
+    raise AssertionError("nobody awaits it")
+
+
+def test_who_cannot_be_awaited_is_refused_before_anything_is_sent(server, client_of):
+    locks = client_of(held("one")).locks
+    with pytest.raises(TypeError, match="on_wait is asynchronous, and this client is not"):
+        locks.hold("a", on_wait=never)
+    with pytest.raises(TypeError, match="on_wait is asynchronous, and this client is not"):
+        locks.acquire("a", wait_seconds=9, on_wait=never)
+    with pytest.raises(TypeError, match="on_lost is asynchronous"):
+        locks.hold("a", on_lost=never)
+    assert server.requests == []
+    with pytest.raises(TypeError, match="is asynchronous, and this client is not"):  # only its answer tells
+        locks.acquire("a", wait_seconds=9, on_wait=lambda _: never())
+
+
+def test_who_is_told_and_stops_grants_nothing(server, each_client):
+    """A generator's own end is told the same way: it was taken for a wait that had ended well."""
+    server.then(held("one"), granted(30))
+    words = iter(())
+    with pytest.raises(RuntimeError) as caught:
+        each_client.locks.acquire("a", wait_seconds=9, on_wait=lambda _: next(words))
+    assert isinstance(caught.value.__cause__, StopIteration)
+    assert len(server.requests) == 1
+
+
+async def test_nothing_awaits_who_is_told_of_a_loss(client):
+    with pytest.raises(TypeError, match="on_lost is asynchronous"):
+        client(30, lambda: renewed(30)).locks.hold("a", on_lost=never)
+
+
+def test_who_waits_for_a_grant_is_told_too_and_keeps_its_place(server, client_of):
+    told = []
+    locks = client_of(held("one"), held("two"), granted(30), held("one"), LOST).locks
+    assert locks.acquire("a", wait_seconds=9, on_wait=told.append, operation_id="k").fence == 3
+    with pytest.raises(LockLost):
+        locks.acquire("a", wait_seconds=9, on_wait=told.append, operation_id="k")
+    assert (told, server.keys) == (["one", "two", "one"], ["k"] * 5)
+
+
+def test_who_waits_too_short_to_be_told_is_not(client_of):
+    told = []
+    with pytest.raises(LockHeld):
+        client_of(held("one"), held("one")).locks.hold("a", wait_seconds=0, on_wait=told.append).__enter__()
+    assert told == []
 
 
 @pytest.mark.parametrize("ttl", [30, 3_600])

@@ -165,3 +165,51 @@ def test_who_lost_the_answer_and_the_race_learns_that_it_had_won(client, line):
     ours = client.state.create("a", "ours")
     assert (ours.revision, ours.replayed) == (1, True)
     assert client.state.get("a").value == "theirs"
+
+
+def relied(client, name):
+    grant = client.locks.acquire(name)
+    return grant, [grant.grant]
+
+
+def test_who_relied_on_what_it_released_itself_is_not_told_that_nothing_was_changed(client, line):
+    grant, fences = relied(client, "a")
+    line.losing[:] = ["answer"]
+    with pytest.raises(errors.OutcomeUnknown, match="stale_fence"):
+        client.locks.release("a", grant.fence, fences=fences)
+    assert not client.locks.get("a").held
+
+
+def test_an_event_that_was_taken_before_its_grant_ended_is_not_told_as_refused(client, line):
+    grant, fences = relied(client, "a")
+    inbox = client.inboxes["i"]
+    inbox.create()
+    plain = line.handle_request
+
+    def handle(request):
+        line.handle_request = plain
+        answer = plain(request)
+        client.locks.release("a", grant.fence)
+        answer.close()
+        raise httpx2.ReadError("lost on the way back")
+
+    line.handle_request = handle
+    with pytest.raises(errors.OutcomeUnknown, match="stale_fence"):
+        inbox.append("t", 1, key="k", fences=fences)
+    assert inbox.append("t", 1, key="k").sequence == 1
+
+
+def test_a_lock_that_is_anothers_after_a_lost_release_may_have_been_released(client, line):
+    grant, _ = relied(client, "a")
+    plain = line.handle_request
+
+    def handle(request):
+        line.handle_request = plain
+        plain(request).close()
+        client.locks.acquire("a", owner="another")
+        raise httpx2.ReadError("lost on the way back")
+
+    line.handle_request = handle
+    with pytest.raises(errors.OutcomeUnknown, match="lock_lost"):
+        client.locks.release("a", grant.fence)
+    assert client.locks.get("a").owner == "another"

@@ -8,17 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from steadhold.envelopes import Keyring
-from steadhold.sdk import AsyncClient, Client
+from steadhold.sdk import AsyncClient
 from steadhold.sdk.memory_text import LINES_MAX, MemoryRefused, Place, numbered
-from tests.sdk.site import key, site  # noqa: F401 - fixtures
+from tests.sdk.site import key, real_client, site  # noqa: F401 - fixtures
 
 LISTED = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:"
-
-
-@pytest.fixture
-def client(site, key):  # noqa: F811
-    with Client(site.url, key.key) as made:
-        yield made
 
 
 @pytest.fixture(params=["plain", "sealed"])
@@ -142,6 +136,18 @@ def test_what_others_write_at_the_same_time_is_kept(memory):
         list(pool.map(lambda n: memory.insert("/memories/log", 1, f"line {n}"), range(8)))
     text = memory.view("/memories/log")
     assert all(text.count(f"\tline {n}") == 1 for n in range(8))
+
+
+def test_half_of_a_surrogate_pair_is_told_and_changes_nothing(memory, client):
+    says(memory, "create", path="/memories/a", file_text="one")
+    for command, said in (
+        ("create", {"path": "/memories/b", "file_text": "\ud83d"}),
+        ("str_replace", {"path": "/memories/a", "old_str": "one", "new_str": "\ude00"}),
+        ("insert", {"path": "/memories/a", "insert_line": 0, "insert_text": "\ud83d"}),
+    ):
+        assert says(memory, command, **said).startswith("Error: The text holds half of a surrogate pair")
+    assert says(memory, "view", path="/memories/a").endswith("     1\tone")
+    assert [entry.path for entry in client.context.files("agents")] == ["agents/nightly/a"]
 
 
 def test_what_is_no_text_is_not_shown(client):

@@ -18,22 +18,10 @@ from steadhold.sdk.errors import BadAnswer, InboxRestored, NotFound, Unreachable
 from steadhold.sdk.inboxes_shapes import New
 from steadhold.sdk.retry import Patience
 from steadhold.sdk.sse import EVENT_BYTES_MAX, Reader
-from tests.sdk.site import key, site  # noqa: F401 - fixtures
+from tests.sdk.site import key, real_aclient, real_client, site  # noqa: F401 - fixtures
 
 MIB = 1 << 20
 EVENT = b'{"sequence":%d,"event_id":"e%d","accepted_at":"2026-11-30T00:00:00Z","type":"t","data":\ndata: {"n":%d}}'
-
-
-@pytest.fixture
-def client(site, key):  # noqa: F811
-    with Client(site.url, key.key) as made:
-        yield made
-
-
-@pytest.fixture
-async def aclient(site, key):  # noqa: F811
-    async with AsyncClient(site.url, key.key) as made:
-        yield made
 
 
 def test_an_inbox_is_followed_as_it_grows(client):

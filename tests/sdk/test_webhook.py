@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +37,9 @@ FORMS = [
     list(SIGNED.items()),
     [(name.encode(), value.encode()) for name, value in SIGNED.items()],
     {name.upper(): value for name, value in SIGNED.items()},
+    email.message_from_string(
+        "".join(f"{name}: {value}\n" for name, value in SIGNED.items())
+    ),  # as http.server has them
 ]
 
 

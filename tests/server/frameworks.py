@@ -44,7 +44,8 @@ def litestar(house):
         return OWN
 
     mount = asgi("/steadhold", is_mount=True, copy_scope=True)
-    return Litestar([own, mount(house)], lifespan=[house.lifespan])
+    # Its logging as it comes sets up the root logger, for every test that follows in this process.
+    return Litestar([own, mount(house)], lifespan=[house.lifespan], logging_config=None)
 
 
 def django(house):

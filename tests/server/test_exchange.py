@@ -33,6 +33,29 @@ async def test_requests_that_were_sent_at_once_are_answered_in_order(site):
     assert [seen["path"] for seen in site.app.seen] == ["/gated", "/", "/", "/", "/"]
 
 
+async def test_whoever_asks_much_at_once_holds_nobody_up(site):
+    pairs = [await site.connect() for _ in range(2)]
+    await until(lambda: len(site.connections) == 2)
+    greedy, modest = site.connections
+    greedy.data_received(ASK * 999)
+    modest.data_received(b"GET /small HTTP/1.1\r\n" + HOST + b"\r\n")
+    await until(lambda: len(site.app.seen) == 1_000)
+    assert [seen["path"] for seen in site.app.seen].index("/small") <= 2
+    for _, writer in pairs:
+        writer.close()
+
+
+async def test_who_ends_after_asking_gets_what_was_answered_by_then(site):
+    reader, writer = await site.connect()
+    await until(lambda: site.connections)
+    (connection,) = site.connections
+    connection.out.say(b"answered")
+    assert not connection.eof_received()
+    connection.transport.close()
+    assert await reader.read() == b"answered"
+    writer.close()
+
+
 async def test_while_requests_wait_what_follows_is_kept_as_it_came(site):
     reader, writer = await site.connect()
     writer.write(b"GET /gated HTTP/1.1\r\n" + HOST + b"\r\n" + ASK * 999 + last(b"/"))

@@ -6,6 +6,7 @@ import asyncio
 
 from steadhold.db.pool import Pool
 from steadhold.jobs import hints
+from steadhold.server import hints as house
 from steadhold.server.hints import Hints
 from steadhold.web.hub import Hub
 
@@ -55,3 +56,22 @@ async def test_a_touch_here_wakes_a_waiter_there(fresh_database, workspace):
         assert sorted(heard_of) == sorted([(workspace, "jobs", "mail"), *keys, last])
         heard.stop()
         await task
+
+
+async def test_loops_that_wait_go_round_though_nothing_happens(fresh_database, workspace, monkeypatch):
+    """So they are seen to go well; and what happens between two rounds is heard."""
+    monkeypatch.setattr(house, "QUIET_SECONDS_MAX", 0.0)
+    dsn = fresh_database.dsn
+    async with Pool(dsn, size=1) as pool, asyncio.timeout(30):
+        here, there = Hub(), Heard()
+        told, heard = Hints(pool, dsn, here), Hints(pool, dsn, there)
+        here.tell = told.take
+        for _ in range(2):
+            await told.send()
+            await heard.hear()
+        here.touch(key := (workspace, "lock", "x"))
+        await told.send()
+        assert await there.keys.get() == key
+        heard.stop()
+        await heard.hear()
+        assert heard._conn is None

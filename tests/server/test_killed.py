@@ -6,7 +6,6 @@ import http.client
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +17,8 @@ from steadhold import access
 from steadhold.access.token import Token, key_id_of, secret_of
 from steadhold.kit.ids import new_id
 from steadhold.server.settings import Settings
+from tests.faults.servers import LOADED
+from tests.forks import Begun, begin
 from tests.server.test_process import PROGRAM, address_of
 
 pytestmark = pytest.mark.journeys
@@ -35,12 +36,12 @@ POINTS = {
 
 
 @contextmanager
-def serving(dsn: str, failpoints: str, player: str) -> Iterator[tuple[subprocess.Popen[str], tuple[str, int]]]:
+def serving(dsn: str, failpoints: str, player: str) -> Iterator[tuple[Begun, tuple[str, int]]]:
     settings = Settings(database_url=dsn, port=0, player=player, background=False)
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, msgspec.json.encode(settings).decode()],
+    process = begin(
+        ["-c", PROGRAM, msgspec.json.encode(settings).decode()],
+        load=LOADED,
         stdout=subprocess.PIPE,
-        text=True,
         env={**os.environ, "STEADHOLD_FAILPOINTS": failpoints},
     )
     try:

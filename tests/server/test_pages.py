@@ -74,7 +74,7 @@ async def test_capabilities_show_only_what_is_here(ask, app, workspace, database
     for address in told["documents"].values():
         assert (await ask("GET", address)).status == 200
     common = {"name", "version", "api_versions", "rooms", "mcp", "limits", "retention", "incarnation"}
-    common |= {"schema", "documents", "dashboard", "secrets", "sinks"}
+    common |= {"schema", "documents", "dashboard", "secrets", "sinks", "ports", "inbox_epochs"}
     facts = {"approval_hashes", "commits", "events", "fences", "schedule_targets", "waits", "zone_tables"}
     assert told.keys() == common | facts
     page = guides.pages()["http"].partition("\n## What a server has\n")[2].partition("\n## ")[0]

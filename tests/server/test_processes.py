@@ -169,6 +169,17 @@ async def test_one_that_ends_before_any_is_ready_ends_all(monkeypatch):
             await parent.run()
 
 
+async def test_who_comes_while_all_stop_is_refused():
+    parent = parent_of(1)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        at = listener.getsockname()
+        parents._stop(parent, listener)
+        parents._stop(parent, listener)
+        assert parent._stopping.is_set()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(at)
+
+
 def test_the_pause_doubles_until_one_lives():
     pauses = [0.0]
     for _ in range(12):

@@ -143,7 +143,7 @@ async def _fill(site: Site, silent: socket.socket) -> int:
     """Ask until the server takes no more."""
     sent = 0
     async with asyncio.timeout(20):
-        while not any(connection.paused and connection.full for connection in site.connections):
+        while not any(connection.paused and connection.out.full for connection in site.connections):
             try:
                 sent += silent.send(ASK * 1_000)
             except BlockingIOError:

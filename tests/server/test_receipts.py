@@ -12,7 +12,7 @@ from steadhold.server.receipts import receipted
 from steadhold.web.ask import Ask, Principal, Reply, Request, Route, Wait
 
 WHO = Principal("acme", "anna", "k", "service", ("*:*",))
-REQUEST = Request(WHO, "acme", {}, {}, {}, b"", "key", (), None, None, "", "PUT", "/v1/things/a")
+REQUEST = Request(WHO, "acme", {}, {}, {}, b"", "key", (), None, None, "PUT", "/v1/things/a")
 
 
 def plan() -> Plan[str]:

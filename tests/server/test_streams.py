@@ -104,7 +104,7 @@ async def test_who_reads_nothing_is_kept_no_more_for_than_a_piece(site, monkeypa
     writer.write(get(path))
     await until(lambda: site.server.server_state.connections)
     (connection,) = site.server.server_state.connections
-    await until(lambda: connection.full is not None)
+    await until(lambda: connection.out.full is not None)
     assert connection.transport.get_write_buffer_size() < 2 * MEBIBYTE
     del site.world.keys["anna"]
     await until(lambda: not site.server.server_state.connections)
@@ -119,7 +119,7 @@ async def test_a_large_piece_lies_at_a_connection_in_part_only(site):
     writer.write(LINES)
     await until(lambda: site.server.server_state.connections)
     (connection,) = site.server.server_state.connections
-    await until(lambda: connection.full is not None)
+    await until(lambda: connection.out.full is not None)
     assert connection.transport.get_write_buffer_size() < MEBIBYTE
     writer.transport.resume_reading()
     left = 32 * MEBIBYTE

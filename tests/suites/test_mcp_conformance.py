@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import uuid
 from contextlib import contextmanager
 
 import httpx2
@@ -78,7 +77,7 @@ def address(server_run):
 @contextmanager
 def reached(server_run):
     """A server that answers to the names of loopback, as `steadhold dev` does, and who brings its key."""
-    with copied(server_run, f"mcp_{uuid.uuid4().hex[:8]}") as database:
+    with copied(server_run, "mcp") as database:
         settings = Settings(database_url=database.dsn, port=0, hosts=("127.0.0.1", "localhost"))
         with served(settings) as url:
             with Client(url, operator_key(database)) as operator:

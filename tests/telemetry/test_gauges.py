@@ -18,7 +18,8 @@ from steadhold.telemetry.gauges import FAMILIES, NAMES, TYPES_MAX, Gauges
 from tests.jobs.conftest import Desk
 from tests.web.toy import Client
 
-GUIDE = Path(__file__).parents[2] / "src/steadhold/telemetry/guide.md"
+TELEMETRY = Path(__file__).parents[2] / "src/steadhold/telemetry"
+GUIDE, ALERTS = TELEMETRY / "guide.md", TELEMETRY / "alerts.yaml"
 
 
 @pytest.fixture
@@ -53,6 +54,15 @@ async def test_an_empty_house_tells_noughts(here):
     assert set(found["jobs_failed_lately"]) == {
         "transient", "timeout", "rate_limited", "interrupted", "permanent", "bug",
     }  # fmt: skip
+
+
+async def test_what_an_alert_misses_is_told_by_an_empty_house_whatever_is_set(here):
+    _, pool, _ = here
+    missed = re.findall(r"absent\(steadhold_(\w+)\)", ALERTS.read_text())
+    for types in (False, True):
+        found = await stands(pool, types=types)
+        assert missed
+        assert all(found[name] for name in missed)
 
 
 async def test_jobs_are_counted_by_where_they_stand(here):

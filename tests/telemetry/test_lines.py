@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
+import subprocess
+import sys
 import threading
 from contextlib import redirect_stderr
 
@@ -108,28 +111,60 @@ def test_a_mounted_server_hands_its_lines_to_the_hosts_logging(caplog):
     assert CANARY not in record.getMessage()
 
 
-def test_whoever_does_not_read_the_lines_keeps_nobody_waiting(monkeypatch):
-    class Full(logging.Handler):
-        def __init__(self):
-            super().__init__()
-            self.asked, self.free = threading.Event(), threading.Event()
-            self.served, self.keeps_us = threading.get_ident(), False
+def test_whoever_does_not_read_the_lines_keeps_nobody_waiting():
+    asked, free, ours, kept = threading.Event(), threading.Event(), threading.get_ident(), []
 
-        def emit(self, record):
-            self.asked.set()
-            if threading.get_ident() == self.served:
-                self.keeps_us = True
-            else:
-                self.free.wait(60)
+    def full(_line):
+        asked.set()
+        if threading.get_ident() == ours:
+            kept.append(ours)
+        else:
+            free.wait(60)
 
-    full = Full()
     aside = logs.Aside(full)
     try:
         for _ in range(3):
             aside.handle(logging.makeLogRecord({"msg": "x"}))
-        assert full.asked.wait(30)
-        assert not full.keeps_us
+        assert asked.wait(30)
+        assert not kept
         assert not logs.WRITING.flush(0.01)
     finally:
-        full.free.set()
+        free.set()
     assert logs.WRITING.flush(30)
+
+
+def test_a_line_for_people_moves_no_cursor_and_is_one(configured):
+    written = configured("text")
+    logging.getLogger("steadhold.worker").warning("Job %s\x1b[2J\nforged", "j")
+    gone = LookupError("gone\x1b[2J")
+    lines.logger("steadhold.test").error("unforeseen", exc_info=gone, type="a\x1b[2J\nforged")
+    assert logs.WRITING.flush(30)
+    shown = written.getvalue()
+    assert "\x1b[2J" not in shown
+    assert not [line for line in shown.splitlines() if line.startswith("forged")]
+    assert "LookupError: gone" in shown
+
+
+UNREAD = """
+import select
+from steadhold.server import logs
+from steadhold.telemetry.background import Background
+from steadhold.telemetry.lines import logger
+Background.flush.__defaults__ = (0.0,)
+logs.configure("json", "info")
+for _ in range(3):
+    logger("steadhold.test").info("request", route="x" * 100_000)
+while select.select([], [2], [], 0)[1]:
+    pass
+"""
+
+
+def test_a_process_ends_though_nobody_reads_its_lines():
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen([sys.executable, "-c", UNREAD], stderr=subprocess.PIPE, env=buffered)
+    try:
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()

@@ -6,13 +6,18 @@ import asyncio
 import logging
 import urllib.error
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 from opentelemetry import trace
 
 from steadhold import AsyncClient, NotVerified, Webhook
+from steadhold.kit.plan import Call
 from steadhold.sdk.events_shapes import NewEvent
+from steadhold.server.tallies import Tallies
+from steadhold.telemetry.subscriber import Subscriber
 from steadhold.testing import Probe
+from steadhold.web.above import Seen
 from steadhold.worker import Permanent, Worker
 from tests.telemetry.conftest import whole
 from tests.web.toy import Client
@@ -124,3 +129,31 @@ async def test_nothing_that_was_stored_and_no_secret_is_in_a_line_a_span_or_a_me
     assert "stage mix" in shown
     with pytest.raises(NotVerified):
         Webhook(hook.secret).verify({}, b"")
+
+
+def test_words_that_are_no_methods_are_told_as_one():
+    tallies = Tallies()
+    told = Subscriber(tallies.see)
+    turn = SimpleNamespace(span=None, cause=None, workspace=None, operation=None)
+    for word in ("GET", "ONE", "OTHER"):
+        told.served(Seen("/v1/jobs", word, 405, None, 0.1, turn))
+    assert tallies.requests == {("/v1/jobs", "GET", 405): 1, ("/v1/jobs", "_OTHER", 405): 2}
+
+
+async def test_what_is_passed_on_is_told_once_and_when_it_is_committed(caplog):
+    told, commits = Subscriber(lambda _seen: None), [False, True]
+    take = told.taking(lambda _workspace, _happened: iter(["a step"]))
+    happened = [SimpleNamespace(event_id="e", type="paint", trace=None, aggregate_id="wall")]
+
+    async def play(call):
+        for _ in range(2):  # as where a statement has to be prepared first
+            assert list(call.begin()) == ["a step"]
+        assert lines(caplog, "event") == []
+        if not commits.pop(0):
+            raise ConnectionError
+
+    with caplog.at_level(logging.INFO, "steadhold"):
+        with pytest.raises(ConnectionError):
+            await told.playing(play)(Call(lambda: take("here", happened), "here", "match"))
+        await told.playing(play)(Call(lambda: take("here", happened), "here", "match"))
+        assert lines(caplog, "event") == [{"workspace": "here", "event_id": "e", "type": "paint"}]

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import uuid
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -38,7 +39,7 @@ class Member:
             [sys.executable, "-c", MEMBER, run_id, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         run, self.dsn = json.loads(self.process.stdout.readline())
-        self.run = Run(**run)
+        self.run, self.name = Run(**run), urlsplit(self.dsn).path.removeprefix("/")
         self.keeper = os.pidfd_open(self.run.keeper)
 
     def leave(self) -> None:
@@ -72,7 +73,7 @@ def databases(dsn: str) -> set[str]:
 def test_processes_share_one_server_which_ends_with_the_last(run_id):
     first, second = Member(run_id, "gw0"), Member(run_id, "gw1")
     assert first.run == second.run
-    assert databases(first.dsn) >= {f"{first.run.prefix}_{name}" for name in ("gw0", "gw1", "template")}
+    assert databases(first.dsn) >= {first.run.template, first.name, second.name}
     first.leave()
     assert databases(second.dsn), "it stands while somebody is in"
     second.leave()
@@ -95,7 +96,7 @@ def test_a_server_that_is_not_ours_is_left_as_it_was_found(run_id, dsn, monkeypa
     before = databases(dsn)
     member = Member(run_id, "gw0")
     mine = {name for name in databases(dsn) - before if name.startswith(member.run.prefix)}
-    assert mine == {f"{member.run.prefix}_template", f"{member.run.prefix}_gw0"}
+    assert mine == {member.run.template, member.name}
     member.leave()
     member.wait_for_the_keeper()
     assert not mine & databases(dsn)

@@ -54,9 +54,19 @@ def test_the_operator_lets_loopback_in_over_http():
     rules = guard.read_rules(("http://127.0.0.0/8:*", "http://[::1]:*"))
     assert guard.url_fault("http://127.0.0.1:5000/hook", rules) is None
     assert guard.url_fault("http://localhost:5000/hook", rules) is None
+    assert guard.url_fault("http://app.localhost/hook", rules) is None
     assert guard.refused("http", 5000, ["127.0.0.1", "::1"], rules) is None
     assert guard.refused("http", 5000, ["1.1.1.1"], rules) == "1.1.1.1"
     assert guard.refused("https", 443, ["127.0.0.1"], rules) == "127.0.0.1"
+
+
+@pytest.mark.parametrize("host", ["example.com", "localhost.example.com", "notlocalhost", "1.1.1.1", "0x7f.1"])
+def test_where_only_this_machine_is_let_in_over_http_no_other_name_is(host):
+    """As under `steadhold dev`: nothing that could never be sent is made."""
+    rules = guard.read_rules(("http://127.0.0.0/8:*", "http://[::1]:*"))
+    assert guard.url_fault(f"http://{host}:8799/x", rules)
+    assert guard.url_fault("https://example.com/x", rules) is None
+    assert guard.url_fault("http://example.com/x", guard.read_rules(("http://127.0.0.0/8", "http://*"))) is None
 
 
 def test_the_operator_lets_a_port_in():

@@ -7,7 +7,7 @@ import re
 import sqlite3
 from importlib.resources import files
 
-from steadhold.inboxes.applying import TABLES
+from steadhold.inboxes.applied_table import TABLES
 from steadhold.kit import traces
 from steadhold.sdk.webhook import Delivery, Webhook
 from steadhold.web.codes import PROBLEMS

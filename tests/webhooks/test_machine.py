@@ -156,7 +156,7 @@ class Deliveries(RuleBasedStateMachine):
 
 @pytest.fixture(scope="module")
 def house_of_its_own(server_run):
-    with copied(server_run, f"webhooks_{uuid.uuid4().hex[:8]}") as database:
+    with copied(server_run, "webhooks") as database:
         yield database
 
 

@@ -255,11 +255,11 @@ def test_a_lane_that_blocks_waits_for_an_operator_and_is_announced(conn, workspa
     sender.send("refused")
     assert states(conn, workspace, made) == ["blocked", "pending", "pending"]
     assert sender.send() == ()
-    clock.move(86_401)
-    assert replaying.announce(conn, workspace, 10) == 1
-    assert replaying.announce(conn, workspace, 10) == 0
+    for _ in range(3):
+        clock.move(86_401)
+        assert [replaying.announce(conn, workspace, 10) for _ in range(2)] == [1, 0]
     told = [e.type for e in events.history(conn, workspace, made.subject, 0, 10).events]
-    assert told == ["webhook.created", "webhook.enabled", "webhook.blocked", "webhook.blocked"]
+    assert told == ["webhook.created", "webhook.enabled", *["webhook.blocked"] * 4]
     sender = Sender(conn, workspace, made)
     blocked = listed(conn, workspace, made)[0].id
     assert isinstance(replaying.replay(conn, workspace, blocked, str(uuid.uuid4())), Placed)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from steadhold.inboxes.applying import TABLES, Applied
+from steadhold.inboxes.applied_table import TABLES
+from steadhold.inboxes.applying import Applied
 from steadhold.testing.database import copied
 from steadhold.webhooks import dedupe
 from tests.play.test_caller import ASYNC, SYNC
@@ -47,7 +48,7 @@ def shop():
 @pytest.fixture(scope="module")
 def theirs(server_run):
     """A database of PostgreSQL that has that one table of ours."""
-    with copied(server_run, f"theirs_{uuid.uuid4().hex[:8]}") as database:
+    with copied(server_run, "theirs") as database:
         with database.connect() as conn:
             conn.execute(TABLES["postgresql"].encode())
         yield database.dsn

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.database]
 
 @pytest.fixture(scope="module")
 def server(server_run):
-    with copied(server_run, f"webhooks_{uuid.uuid4().hex[:8]}") as database:
+    with copied(server_run, "webhooks") as database:
         settings = Settings(
             database_url=database.dsn,
             port=0,

@@ -39,7 +39,7 @@ def everything(database):
 
 
 def test_secrets_stand_nowhere_in_the_clear(server_run, capfd):
-    with copied(server_run, f"webhook_secrets_{uuid.uuid4().hex[:8]}") as database, listening() as receiver:
+    with copied(server_run, "webhook_secrets") as database, listening() as receiver:
         key = base64.b64encode(bytes(range(32))).decode()
         settings = Settings(
             database_url=database.dsn, port=0, pool_size=6, sealing_key=key, webhooks_allow=("http://127.0.0.0/8:*",)

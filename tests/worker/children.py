@@ -6,13 +6,14 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 from steadhold.testing import Probe
+from tests.forks import begin
 
 ROOT = Path(__file__).parents[2]
 WITHIN_SECONDS = 60
+LOADED = ("asyncpg", "steadhold.worker.worker", "steadhold.worker.on_postgres", "steadhold.worker.over_http")
 
 
 class Child:
@@ -27,9 +28,8 @@ class Child:
             "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
         }
         self.probe = probe or Probe()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.worker.tasks"], env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
+        words = ["-m", "tests.worker.tasks"]
+        self.process = begin(words, load=LOADED, env=environment, cwd=ROOT, stdout=subprocess.PIPE)
         self.reading = asyncio.create_task(asyncio.to_thread(self._read))
 
     def _read(self):

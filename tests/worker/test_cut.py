@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 
 import pytest
 
@@ -13,10 +14,11 @@ from tests.worker.conftest import Yard
 HISTORY = "select type from steadhold.events where aggregate_id = $1 order by aggregate_revision"
 
 
-@pytest.fixture
-async def proxy(dsn):
-    async with Proxy(dsn) as proxy:
-        yield proxy
+@pytest.fixture(params=[False, True], ids=["in transactions", "alone"])
+async def proxy(request, dsn):
+    with tempfile.TemporaryDirectory() as folder:
+        async with Proxy(dsn, folder=folder if request.param else None) as proxy:
+            yield proxy
 
 
 @pytest.fixture

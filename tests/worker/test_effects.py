@@ -16,7 +16,7 @@ from steadhold.worker import (
     Snooze,
     StageFault,
 )
-from steadhold.worker.effects_act import effect_id
+from steadhold.worker.effects_wanted import effect_id
 
 VENUE = Actor("venue", None)
 CHARGE = {"key": "7", "request": {"order": 7}, "amount": "12.50", "currency": "EUR"}
@@ -175,7 +175,8 @@ async def test_what_is_no_action_is_a_bug_of_the_handler(yard):
 
     @worker.job("t")
     async def handler(ctx, input):
-        for wrong in ({"amount": "1"}, {"request": {1, 2}}, {"name": "a b"}):
+        words = {"key": 7}, {"amount": 1.5, "currency": "EUR"}, {"name": "a b"}
+        for wrong in ({"amount": "1"}, {"request": {1, 2}}, *words):
             with pytest.raises(StageFault) as fault:
                 ctx.effect(**{"name": "x", "key": "k", "request": None, **wrong})
             faults.append(str(fault.value))
@@ -189,7 +190,8 @@ async def test_what_is_no_action_is_a_bug_of_the_handler(yard):
 
     id = await yard.submit()
     await until(yard, worker, id)
-    assert len(faults) == 3
+    assert len(faults) == 5
+    assert "such as '7'" in faults[2]
 
 
 async def test_identities_are_made_of_the_root_the_name_and_the_key():

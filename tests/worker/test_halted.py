@@ -10,7 +10,7 @@ import pytest
 
 from steadhold import jobs
 from steadhold.jobs.plans import EPOCH
-from steadhold.play import single
+from steadhold.play import transaction
 from steadhold.worker.door import Ask, DoorShut
 from steadhold.worker.on_postgres import OnPostgres
 
@@ -40,27 +40,24 @@ async def test_inputs_come_whole_however_large(on_postgres, door):
 
 async def test_a_halted_worker_holds_no_job_by_an_answer_that_it_does_not_take(on_postgres, door, dsn, monkeypatch):
     """Its back end does not wait for it with the jobs locked: it is done, and is ended for hearing nothing more."""
-    monkeypatch.setattr(single, "IDLE_MS", 200)
-    asker = single.asker
+    monkeypatch.setattr(transaction, "IDLE_MS", 200)
+    fetch = transaction.fetch
 
-    def halted(conn, at):
-        async def ask(sql, items):
-            if sql.name == "jobs.take":
-                conn._transport.pause_reading()
-            return await asker(conn, at)(sql, items)
-
-        return ask
+    async def halted(conn, sql, items):
+        if sql.name == "jobs.take":
+            conn._transport.pause_reading()
+        return await fetch(conn, sql, items)
 
     assert await door.claim(ASK) == []  # so that its next claim is asked for at once
     ids = [await on_postgres.submit(input=BIG) for _ in range(3)]
     watching = await asyncpg.connect(dsn)
     try:
-        monkeypatch.setattr(single, "asker", halted)
+        monkeypatch.setattr(transaction, "fetch", halted)
         claiming = asyncio.create_task(door.claim(ASK))
         while (stands := await watching.fetchval(STANDS, "steadhold worker")) == "elsewhere":
             await asyncio.sleep(0)
         assert stands in {"waits", None}  # none: it was ended already
-        monkeypatch.setattr(single, "asker", asker)
+        monkeypatch.setattr(transaction, "fetch", fetch)
         while len(got := await on_postgres.play(jobs.claim, "another", ["t"], 3)) < 3:
             await asyncio.sleep(0)
         assert [job.id for job in got] == ids

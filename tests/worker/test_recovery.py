@@ -10,6 +10,9 @@ import pytest
 from steadhold import jobs
 from tests.worker.children import Child
 
+ONE = {"concurrency": 1, "prefetch": 0}
+"""What a worker is given that is killed: one that still asks for a second job may be given the first one again."""
+
 
 @pytest.fixture
 async def child(yard):
@@ -43,7 +46,7 @@ async def lapse(yard, clock):
 
 
 async def test_a_second_worker_goes_on_where_a_killed_one_was(yard, child, clock, log):
-    first = child("between_checkpoints=kill:2")
+    first = child("between_checkpoints=kill:2", **ONE)
     id = await yard.submit("chunks", input=given(log))
     assert await first.ended() == -signal.SIGKILL
     assert list(await yard.stages(id)) == ["chunk-0", "chunk-1", "chunk-2"]
@@ -57,7 +60,7 @@ async def test_a_second_worker_goes_on_where_a_killed_one_was(yard, child, clock
 
 @pytest.mark.parametrize("moment", ["claimed_before_handler", "handler_done_before_report", "during_heartbeat"])
 async def test_a_worker_killed_at_any_moment_loses_no_job(yard, child, clock, log, moment):
-    first = child(f"{moment}=kill", lease_seconds=1)
+    first = child(f"{moment}=kill", lease_seconds=1, **ONE)
     type = "forever" if moment == "during_heartbeat" else "chunks"
     id = await yard.submit(type, input=given(log))
     assert await first.ended() == -signal.SIGKILL
@@ -69,7 +72,7 @@ async def test_a_worker_killed_at_any_moment_loses_no_job(yard, child, clock, lo
 
 
 async def test_a_stalled_worker_s_late_word_is_refused(yard, child, clock, log):
-    stalled = child("handler_done_before_report=stop", concurrency=1)
+    stalled = child("handler_done_before_report=stop", **ONE)
     id = await yard.submit("chunks", input=given(log, 1))
     await stalled.stopped()
     await lapse(yard, clock)
@@ -82,7 +85,7 @@ async def test_a_stalled_worker_s_late_word_is_refused(yard, child, clock, log):
 
 
 async def test_a_stalled_worker_s_late_stage_is_refused(yard, child, clock, log):
-    stalled = child("between_checkpoints=stop:0", concurrency=1)
+    stalled = child("between_checkpoints=stop:0", **ONE)
     id = await yard.submit("chunks", input=given(log, 3))
     await stalled.stopped()
     await lapse(yard, clock)

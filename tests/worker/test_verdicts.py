@@ -73,9 +73,16 @@ def test_an_end_is_judged(result, said):
     assert judge(JOB, result) == said
 
 
-@pytest.mark.parametrize(
-    "result", [Snooze(-5), Snooze(float("nan")), Snooze("1"), Snooze(1e9), Done(evidence_at=NOW.replace(tzinfo=None))]
-)
+UNSAID = [
+    Snooze(-5), Snooze(float("nan")), Snooze("1"), Snooze(1e9), Retry(404), Retry("x", 404), Fail(404),
+    Fail("x", klass="odd"), Permanent(404), Done(evidence_at=NOW.replace(tzinfo=None)), Done(evidence_at="2026-01-01"),
+    Done(evidence_at=datetime.max.replace(tzinfo=UTC)), Done(result_ref=404), Done(result_ref=""),
+    Done(result_ref="\ud800"), Done(1, coverage="partial"), Done(1, coverage=Coverage("odd")),
+    Done(1, coverage=Coverage("partial", "7")), Done(1, coverage=Coverage("partial", 7, -1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("result", UNSAID, ids=repr)
 def test_a_verdict_that_cannot_be_said_is_a_bug(result):
     said = judge(JOB, result)
     assert (said.error_code, said.klass) == ("bad_verdict", "bug")

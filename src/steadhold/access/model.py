@@ -44,6 +44,7 @@ def _scope_fault(text: str) -> str | None:
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=limits.FENCE_NUMBER_MAX)]
 JobTypes: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=limits.JOB_TYPES_ENTITLED_MAX)]
 PerSecond: TypeAlias = Annotated[int, Meta(ge=1, le=limits.RATE_PER_SECOND_MAX)]
+RevisionsKept: TypeAlias = Annotated[int, Meta(ge=1, le=limits.REVISIONS_KEPT_MAX)]
 Scopes: TypeAlias = Annotated[Sequence[Annotated[str, Rule(_scope_fault)]], Meta(max_length=limits.KEY_SCOPES_MAX)]
 Lifetime: TypeAlias = Annotated[float, Meta(gt=0, le=limits.KEY_SECONDS_MAX)]
 Grace: TypeAlias = Annotated[float, Meta(ge=0, le=limits.ROTATION_GRACE_SECONDS_MAX)]
@@ -175,7 +176,8 @@ def exceeds(maker: Found, kind: Kind, scopes: Sequence[str], expires_in: float |
 class Entitlements:
     """How much of everything a workspace may have; None is no limit, as is having no entitlements at all.
 
-    Names and bytes count what `state` and `context` hold now, older revisions left out.
+    Names and bytes count what `state` and `context` hold now, older revisions left out; of those `revisions_kept`
+    of a name stay readable, the current one among them.
     """
 
     job_types: JobTypes | None = None
@@ -185,6 +187,7 @@ class Entitlements:
     names_max: Count | None = None
     bytes_max: Count | None = None
     endpoints_max: Count | None = None
+    revisions_kept: RevisionsKept = limits.REVISIONS_KEPT_DEFAULT
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -205,7 +208,7 @@ class Entitled:
     used: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @classmethod
-    def read(cls, revision: int, job_types: list[str] | None, *rest: int | None) -> Entitled:
+    def read(cls, revision: int, job_types: list[str] | None, *rest: Any) -> Entitled:
         """Make one of a row, whose job types are an array."""
         return cls(revision, Entitlements(None if job_types is None else tuple(job_types), *rest))
 

@@ -217,7 +217,9 @@ def put_entitlements(
 ) -> Plan[Entitled | RevisionConflict | Missing]:
     """Set all entitlements, if they are at revision `expected`; None means that none were ever set."""
     metered = wanted.names_max is not None or wanted.bytes_max is not None
-    change = {**wanted.columns, "workspace": workspace, "recount_seconds": RECOUNT_SOON_SECONDS if metered else None}
+    columns = wanted.columns
+    kept = columns.pop("revisions_kept")
+    change = {**columns, "workspace": workspace, "recount_seconds": RECOUNT_SOON_SECONDS if metered else None}
     if expected is None:
         done = yield from rows(SQL.make_entitlements, **change)
     else:
@@ -225,6 +227,7 @@ def put_entitlements(
     if not done:
         now = yield from maybe(SQL.look_entitlements, Entitled.read, workspace=workspace)
         return RevisionConflict(now.revision) if now else Missing(None)
+    yield from rows(SQL.keep_revisions, workspace=workspace, revisions_kept=kept)
     yield from telling.entitlements(workspace, done[0][0], wanted, by)
     if metered:
         yield from rows(SQL.open_meters, workspace=workspace)

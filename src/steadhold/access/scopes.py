@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from steadhold.kit.paths import prefix_fault, under
+from steadhold.kit.paths import EVERYWHERE, prefix_fault, under
 
 Kind: TypeAlias = Literal["service", "person", "operator"]
 
@@ -80,14 +80,17 @@ def scope_fault(text: str, kind: Kind) -> str | None:
 
 @functools.lru_cache(maxsize=16_384)
 def reach(kind: Kind, scopes: tuple[str, ...], wanted: str) -> tuple[str, ...]:
-    """The prefixes below which scopes allow `wanted` ("state:read"). `("",)` is everywhere, `()` nowhere."""
+    """The prefixes below which scopes allow `wanted` ("state:read"). EVERYWHERE, or `()` nowhere."""
     if ONLY.get(wanted, kind) != kind:
         return ()
     wide = Scope(*wanted.split(":"))
     found = {s.prefix for s in map(scope_of, scopes) if s.room in ("*", wide.room) and s.verb in ("*", wide.verb)}
-    return ("",) if "" in found else tuple(sorted(found))
+    return EVERYWHERE if "" in found else tuple(sorted(found))
 
 
 def allows(kind: Kind, scopes: tuple[str, ...], wanted: str, name: str | None = None) -> bool:
     """Whether scopes allow `wanted` on a name, or without one on everything: a prefix does not."""
-    return not wanted or any(under(name or "", prefix) for prefix in reach(kind, scopes, wanted))
+    if not wanted:
+        return True
+    prefixes = reach(kind, scopes, wanted)
+    return prefixes == EVERYWHERE or any(under(name or "", prefix) for prefix in prefixes)

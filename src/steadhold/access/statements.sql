@@ -116,8 +116,9 @@ select * from steadhold.workspaces_after(:after::text, :limit::bigint)
 -- name: look_entitlements
 -- rank: read
 select e.revision, e.job_types, e.jobs_queued_max, e.jobs_running_max, e.requests_per_second_max,
-  e.names_max, e.bytes_max, e.endpoints_max
-from steadhold.entitlements e where e.workspace = :workspace::text
+  e.names_max, e.bytes_max, e.endpoints_max, w.revisions_kept
+from steadhold.entitlements e join steadhold.workspaces w on w.workspace = e.workspace
+where e.workspace = :workspace::text
 
 -- name: usage
 -- rank: read
@@ -148,6 +149,13 @@ update steadhold.entitlements e set
   changed_at = steadhold.clock(), recount_at = steadhold.clock() + make_interval(secs => :recount_seconds::float8)
 where e.workspace = :workspace::text and e.revision = :expected::bigint
 returning e.revision
+
+-- name: keep_revisions
+-- rank: names
+-- Writers see it from their next statement on, and take away what is kept no more of the name that they write.
+update steadhold.workspaces w set revisions_kept = :revisions_kept::int
+where w.workspace = :workspace::text and w.revisions_kept <> :revisions_kept::int
+returning w.revisions_kept
 
 -- name: open_meters
 -- rank: counters

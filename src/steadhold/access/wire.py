@@ -17,6 +17,7 @@ from steadhold.access.model import (
     Key,
     Lifetime,
     PerSecond,
+    RevisionsKept,
     Workspace,
 )
 from steadhold.kit import limits
@@ -87,7 +88,7 @@ class WorkspaceItem(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Limits(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """How much a workspace may have. What is absent or null is not limited."""
+    """How much a workspace may have. What is absent or null is not limited; revisions are kept as many as it says."""
 
     job_types: JobTypes | None = None
     jobs_queued_max: Count | None = None
@@ -96,6 +97,7 @@ class Limits(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     names_max: Count | None = None
     bytes_max: Count | None = None
     endpoints_max: Count | None = None
+    revisions_kept: RevisionsKept = limits.REVISIONS_KEPT_DEFAULT
 
     def entitlements(self) -> Entitlements:
         """The same for the plan."""

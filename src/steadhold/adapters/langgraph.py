@@ -153,7 +153,7 @@ class SteadholdSaver(BaseCheckpointSaver[int]):
             body = self._client.context.read(entry.path).body
             below = entry.path.removeprefix(source)
             if below.split("/")[2] == "c":
-                kept = msgspec.structs.replace(_KEPT.decode(body), thread=target_thread_id)
+                kept = msgspec.structs.replace(_KEPT.decode(body), thread=str(target_thread_id))
                 body = msgspec.msgpack.encode(kept)
             self._write(target + below, body, lambda _, new: new)
 
@@ -222,7 +222,7 @@ class SteadholdSaver(BaseCheckpointSaver[int]):
             return iter([self._checkpoint(*_named(config or {}), id)])
         place = self._prefix
         if "thread_id" in named:
-            place += f"/{_segment(str(named['thread_id']))}"
+            place += f"/{_segment(named['thread_id'])}"
             place += f"/{_segment(named['checkpoint_ns'])}/c" if "checkpoint_ns" in named else ""
         files = self._client.context.files(place)
         return iter(sorted((entry.path for entry in files if entry.path.split("/")[-2] == "c"), key=_last))
@@ -268,7 +268,7 @@ def _config(thread: str, namespace: str, id: str) -> RunnableConfig:
 
 
 def _segment(text: str) -> str:
-    return segment(text, SEGMENT_CHARS_MAX)
+    return segment(str(text), SEGMENT_CHARS_MAX)  # a thread may be named by a number
 
 
 def _descending(id: str) -> str:

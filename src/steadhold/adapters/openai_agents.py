@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias, cast
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-import msgspec
 from agents.items import TResponseInputItem
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 
@@ -21,8 +22,9 @@ SEGMENT_CHARS_MAX: Final = 300
 """Of a longer session the path has the digest."""
 
 
-class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    item: msgspec.Raw
+@dataclass(frozen=True, slots=True)
+class _Line:
+    item: TResponseInputItem
     turn: str | None = None
 
 
@@ -59,13 +61,13 @@ class SteadholdSession:
         most = resolve_session_limit(limit, self.session_settings)
         lines = await self._lines()
         kept = lines if most is None else lines[max(len(lines) - most, 0) :]
-        return [_item(line) for line in kept]
+        return [line.item for line in kept]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items behind all others."""
         await self._begin()
         if items:
-            more = [_Line(msgspec.Raw(msgspec.json.encode(item)), self._turn) for item in items]
+            more = [_Line(item, self._turn) for item in items]
             await self._edit(lambda lines: [*lines, *more])
 
     async def pop_item(self) -> TResponseInputItem | None:
@@ -79,7 +81,7 @@ class SteadholdSession:
 
         if await self._lines():
             await self._edit(take)
-        return _item(taken[0]) if taken else None
+        return taken[0].item if taken else None
 
     async def clear_session(self) -> None:
         """Take all items away."""
@@ -102,15 +104,17 @@ class SteadholdSession:
 
     async def _edit(self, change: Callable[[Lines], Lines]) -> None:
         def changed(body: bytes) -> bytes:
-            return b"".join([msgspec.json.encode(line) + b"\n" for line in change(_read(body))])
+            return b"".join([_written(line) for line in change(_read(body))])
 
         await self._client.context.edit(self._path, changed, create=b"", fences=self._fences)
 
 
 def _read(body: bytes) -> Lines:
-    return [msgspec.json.decode(line, type=_Line) for line in body.splitlines()]
+    return [_Line(**json.loads(line)) for line in body.splitlines()]
 
 
-def _item(line: _Line) -> TResponseInputItem:
-    item: Any = msgspec.json.decode(line.item)
-    return cast("TResponseInputItem", item)
+def _written(line: _Line) -> bytes:
+    """A line of JSON as Python writes it, as the sessions that come with OpenAI Agents keep items: NaN is kept, too."""
+    told = {"item": line.item} | ({} if line.turn is None else {"turn": line.turn})
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace") + b"\n"  # half of a surrogate pair, as JSON escapes it

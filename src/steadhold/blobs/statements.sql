@@ -138,9 +138,12 @@ for update skip locked
 -- committed before the lock was held. The others are named again when they lose another pin.
 with useless as materialized (
   select d.digest from unnest(:digests::bytea[]) as d(digest)
-  where not exists (select from steadhold.pins p where p.workspace = :workspace::text and p.digest = d.digest)
+  where not exists (
+    select from steadhold.pins p
+    where p.workspace = :workspace::text and p.digest = any(:digests::bytea[]) and p.digest = d.digest)
 ), pruned as (
-  delete from steadhold.blobs b using useless where b.workspace = :workspace::text and b.digest = useless.digest
+  delete from steadhold.blobs b using useless
+  where b.workspace = :workspace::text and b.digest = any(:digests::bytea[]) and b.digest = useless.digest
 ), cleared as (
   delete from steadhold.unpinned u where u.workspace = :workspace::text and u.digest = any(:digests::bytea[])
 )

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from steadhold.cli.connect import asks, named
+from steadhold.cli.amounts import Measure, Whole, limited
+from steadhold.cli.connect import asks, changes, named
 from steadhold.cli.exits import CONFLICT, Said
+from steadhold.cli.naming import if_match
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
@@ -35,21 +37,21 @@ def _seen(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _matching(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--if-match", "if_revision", type=int, metavar="N", help="Only at this revision.")(command)
+    return if_match("Only at this revision.")(command)
 
 
 def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command an approval; a revision and an operation id are passed on as they are."""
-    return click.argument("approval_id")(_matching(named(printed(asks(command)))))
+    return click.argument("approval_id")(_matching(named(printed(changes(command)))))
 
 
 @approvals.command()
 @click.option("--state", type=click.Choice(STATES))
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Stop after so many.")
+@limited(100)
 @printed
 @asks
 def ls(client: Client, limit: int, out: Out, **which: Any) -> None:
-    """List approvals, the newest first: `--state pending` are those to decide."""
+    """List approvals, the newest first. `--state pending` are those to decide."""
     out.many(islice(client.approvals.list(**which), limit), COLUMNS)
 
 
@@ -68,23 +70,23 @@ def show(client: Client, approval_id: str, out: Out) -> None:
 @_seen
 @click.option("--action", required=True, help="What would be done.")
 @click.option("--title", required=True, help="The question, in a sentence.")
-@click.option("--expires-in-seconds", type=click.FloatRange(min=0, min_open=True), required=True, metavar="N",
+@click.option("--expires-in-seconds", type=Measure(min=0, min_open=True), required=True, metavar="N",
               help="How long there is to decide.")  # fmt: skip
 @click.option("--note", help="More for whoever decides.")
 @click.option("--approver", "subjects", multiple=True, metavar="SUBJECT", help="Who decides; several may be given.")
 @click.option("--approver-scope", metavar="SCOPE", help="Who decides: every person whose key has it.")
-@click.option("--quorum", type=click.IntRange(min=1), metavar="N", help="So many have to approve. [default: 1]")
-@click.option("--usable-seconds", type=click.FloatRange(min=0, min_open=True), metavar="N", help="[default: a day]")
+@click.option("--quorum", type=Whole(min=1), metavar="N", help="So many have to approve. [default: 1]")
+@click.option("--usable-seconds", type=Measure(min=0, min_open=True), metavar="N", help="[default: a day]")
 @click.option("--allow-requester", is_flag=True, help="Let who asks decide as well.")
 @click.option("--wait", is_flag=True, help="Wait for the outcome, as `approvals watch` does.")
 @named
 @printed
-@asks
+@changes
 def request(
     client: Client, reference: str, version: str, file: str | None, hash: str | None, subjects: tuple[str, ...],
     approver_scope: str | None, allow_requester: bool, wait: bool, out: Out, **said: Any,  # noqa: FBT001
 ) -> None:  # fmt: skip
-    """Ask whether something may be done with VERSION of REFERENCE; one to context says its hash itself."""
+    """Ask whether something may be done. It is about VERSION of REFERENCE; one to context says its hash itself."""
     if subjects and approver_scope:
         raise click.UsageError("Give --approver or --approver-scope, not both.")
     asked = client.approvals.request(
@@ -104,7 +106,7 @@ def _decides(decision: str) -> Callable[..., Any]:
     @_matching
     @named
     @printed
-    @asks
+    @changes
     def decide(client: Client, approval_id: str, file: str | None, hash: str | None, out: Out, **said: Any) -> None:
         out.one(getattr(client.approvals, decision)(approval_id, _hash(file, hash), **said))
 
@@ -156,7 +158,7 @@ def verify(
 @_matching
 @named
 @printed
-@asks
+@changes
 def use(
     client: Client, approval_id: str, reference: str, version: str, file: str | None, hash: str | None, out: Out,
     **said: Any,
@@ -167,12 +169,12 @@ def use(
 
 @approvals.command()
 @click.argument("approval_id")
-@click.option("--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS",
+@click.option("--for", "seconds", type=Measure(min=0), metavar="SECONDS",
               help="Only print it once it has its outcome; exit code 8 after this long.")  # fmt: skip
 @printed
 @asks
 def watch(client: Client, approval_id: str, seconds: float | None, out: Out) -> None:
-    """Print an approval each time that it changed, until it has its outcome.
+    """Print an approval whenever it changed. That ends when it has its outcome.
 
     Exit code 0 tells that it is approved, 1 that it is not.
     """

@@ -1,4 +1,4 @@
-"""JSON that a command is given: an argument, a file, or standard input. Its bytes are sent as they are."""
+"""What a command is given: JSON as an argument, a file or standard input, sent as it is; and texts of files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from typing import Any, Final
 
 import click
 
+from steadhold.cli.exits import USAGE, Said
 from steadhold.kit import exact
 
 _NEGATIVE: Final = re.compile(r"-\d")
+
+QUOTING: Final = (
+    "A shell takes quotes and blanks for itself. Put JSON in single quotes: "
+    """'{"text": "hello"}', and a text of its own '"hello"'."""
+)
 
 
 class Verb(click.Command):
@@ -28,7 +34,12 @@ class Verb(click.Command):
             numbers = [arg for arg, moves in zip(args, free, strict=True) if moves]
             rest = [arg for arg, moves in zip(args, free, strict=True) if not moves]
             args = [*rest, "--", *numbers] if numbers else args
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if "unexpected extra argument" in error.message:
+                raise click.UsageError(f"{error.message}\n{QUOTING}", ctx) from None
+            raise
 
 
 def body(name: str, *, required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -51,13 +62,22 @@ def given(name: str, text: str | None, file: str | None) -> bytes | None:
         return _checked(name, Path(file).read_bytes())
     if text == "-":
         return _checked(name, sys.stdin.buffer.read())
-    return None if text is None else _checked(name, os.fsencode(text))
+    return None if text is None else _checked(name, os.fsencode(text), next=QUOTING)
 
 
-def _checked(name: str, raw: bytes) -> bytes:
+def text_in(file: str) -> str:
+    """The text of a file (`-`: of standard input)."""
+    try:
+        with click.open_file(file, encoding="utf-8") as reading:
+            return reading.read()
+    except UnicodeDecodeError:
+        raise Said(f"{file} holds bytes that are no text.", USAGE) from None
+
+
+def _checked(name: str, raw: bytes, next: str = "") -> bytes:
     """The bytes as they are. A fault is told here, where it is counted from their own beginning."""
     if fault := exact.check(raw):
-        raise click.UsageError(f"{name} is not exact JSON: {fault.why} (byte {fault.position})")
+        raise Said(f"{name} is not exact JSON: {fault.why} (byte {fault.position})", USAGE, next=next)
     return raw
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from steadhold.cli.connect import asks, named
+from steadhold.cli.connect import changes, named
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @named
 @printed
-@asks
+@changes
 def commit(client: Client, file: str, operation_id: str | None, out: Out) -> None:
     """Make all changes of FILE, if all that it requires is true; or none. `-` reads standard input.
 

@@ -22,7 +22,7 @@ def config() -> None:
 @printed
 @settable
 def show(config: str | None, origin: bool, out: Out, **flags: Any) -> None:  # noqa: FBT001 - a flag
-    """Show every setting as `steadhold serve` would read it with the same flags. Secrets are not shown."""
+    """Show every setting as `serve` would read it. Give it the same flags. Secrets are not shown."""
     from steadhold.server.sources import load, shown
 
     loaded = load(dotted(flags), os.environ, Path(config) if config else None)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
-from steadhold.cli.exits import USAGE, Said
+from steadhold.cli.amounts import Measure
+from steadhold.cli.bodies import text_in
+from steadhold.cli.exits import USAGE, Said, refusal, unknown
+from steadhold.cli.naming import a_grant, an_id
 
 if TYPE_CHECKING:
+    from steadhold.kit.fields import FenceRef
     from steadhold.sdk.client import AsyncClient, Client
 
 C = TypeVar("C", bound="AsyncClient | Client")
@@ -20,18 +24,20 @@ TRY_SECONDS_MAX: Final = 15.0
 KEYS: Final = "Set STEADHOLD_API_KEY, or name a file with --api-key-file; `steadhold dev` prints its own key."
 
 
-def client(url: str | None, key_file: str | None, timeout: float, workspace: str | None) -> Client:
-    """A client of the server that options and environment name. Raises Said when they name none."""
+@contextmanager
+def client(url: str | None, key_file: str | None, timeout: float, workspace: str | None) -> Iterator[Client]:
+    """A client of the server that options and environment name. Raises Said where they name none."""
     from steadhold.sdk.client import Client
 
-    return made(Client, url, key_file, timeout, workspace)
+    with made(Client, url, key_file, timeout, workspace) as server, _hinted(server.url):
+        yield server
 
 
 def made(kind: type[C], url: str | None, key_file: str | None, timeout: float, workspace: str | None) -> C:
     """A client of this kind, as `client`."""
     from steadhold.sdk.address import NoKey
 
-    api_key = Path(key_file).read_text(encoding="utf-8").strip() if key_file else None
+    api_key = text_in(key_file).strip() if key_file else None
     try:
         return kind(
             url, api_key, timeout=min(timeout, TRY_SECONDS_MAX), give_up_seconds=timeout, workspace=workspace
@@ -61,6 +67,54 @@ def asks(command: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
+def changes(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `asks`, of a command that changes something: `--fence` besides, once for each grant that it relies on."""
+
+    @fenced
+    @asks
+    @functools.wraps(command)
+    def changed(server: Client, *args: Any, fences: Sequence[FenceRef], **named: Any) -> Any:
+        return command(relying(server, fences), *args, **named)
+
+    return changed
+
+
+def fenced(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `--fence`, as `fences`."""
+    return click.option(
+        "--fence", "fences", type=a_grant, multiple=True, metavar="GRANT=N",
+        help="Only while this grant is current, as in lock:deploy=3. Several may be given.",
+    )(command)  # fmt: skip
+
+
+def relying(server: Client, fences: Sequence[FenceRef]) -> Client:
+    """The same server, where each change relies on these grants."""
+    if not fences:
+        return server
+    from steadhold.cli.relying import Relying
+
+    return cast("Client", Relying(server, fences))
+
+
+@contextmanager
+def _hinted(url: str) -> Iterator[None]:
+    """Say what to do next where that depends on the command and the address, beside what the refusal says itself."""
+    from steadhold.sdk.errors import OutcomeUnknown, Problem
+
+    try:
+        yield
+    except OutcomeUnknown as lost:
+        from steadhold.cli.hints import once_more
+
+        raise unknown(lost, once_more(lost, click.get_current_context())) from lost
+    except Problem as problem:
+        from steadhold.cli.hints import next_step
+
+        if step := next_step(problem, click.get_current_context(), url):
+            raise refusal(problem, step) from problem
+        raise
+
+
 def addressed(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options `url`, `api_key_file`, `timeout` and `workspace`."""
     for option in (
@@ -70,10 +124,12 @@ def addressed(command: Callable[..., Any]) -> Callable[..., Any]:
             help="A file that holds the key. [env: STEADHOLD_API_KEY holds the key itself]",
         ),
         click.option(
-            "--timeout", type=click.FloatRange(min=0.1, max=86_400), default=10.0, show_default=True, metavar="SECONDS",
-            help="How long to try in all.",
+            "--timeout", type=Measure(min=0.1, max=86_400), default=10.0, show_default=True, metavar="SECONDS",
+            help="How long to try each request. What waits or watches goes on for longer.",
         ),
-        click.option("--workspace", metavar="NAME", help="For operators' keys, which have no workspace of their own."),
+        click.option(
+            "--workspace", type=an_id, metavar="NAME", help="For operators' keys, which have no workspace of their own."
+        ),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -82,6 +138,6 @@ def addressed(command: Callable[..., Any]) -> Callable[..., Any]:
 def named(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that changes something `--idempotency-key`, as `operation_id`."""
     return click.option(
-        "--idempotency-key", "operation_id", metavar="ID",
+        "--idempotency-key", "operation_id", type=an_id, metavar="ID",
         help="Name this change: however often it is sent under one id, it takes effect once.",
     )(command)  # fmt: skip

@@ -7,12 +7,16 @@ import sys
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from steadhold.cli.connect import asks, named
-from steadhold.cli.show import Out, printed
+from steadhold.cli.amounts import Whole, limited
+from steadhold.cli.connect import asks, changes, named
+from steadhold.cli.exits import Said, all_taken
+from steadhold.cli.naming import a_field, if_match
+from steadhold.cli.show import Out, printed, raw
+from steadhold.kit.legible import legible
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
@@ -30,21 +34,21 @@ def context() -> None:
 
 @context.command()
 @click.argument("prefix", default="")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def ls(client: Client, prefix: str, limit: int | None, out: Out) -> None:
-    """List files under PREFIX, which is made of whole segments, in the order of their bytes."""
+    """List files under PREFIX. It is made of whole segments; the order is that of the paths' bytes."""
     out.many(islice(client.context.files(prefix), limit), ("path", "revision", "bytes", "content_type", "changed_at"))
 
 
 @context.command()
 @click.argument("path")
-@click.option("--revision", type=int, metavar="N", help="An older revision that is still kept.")
+@click.option("--revision", type=Whole(min=1), metavar="N", help="An older revision that is still kept.")
 @INTO
 @asks
 def get(client: Client, path: str, revision: int | None, output: str | None) -> None:
-    """Write the bytes of PATH to standard output, exactly as they were stored, however many they are."""
+    """Write the bytes of PATH to standard output. They are exactly those that were stored, however many."""
     _write(client.context.pieces(path, revision=revision), output)
 
 
@@ -53,61 +57,64 @@ def get(client: Client, path: str, revision: int | None, output: str | None) -> 
 @INTO
 @asks
 def resolve(client: Client, reference: str, output: str | None) -> None:
-    """Write the bytes that REFERENCE names, also of a revision that is kept only because somebody relies on it."""
+    """Write the bytes that REFERENCE names. Its revision may be kept only because somebody relies on it."""
     _write([client.context.resolve(reference)], output)
 
 
 @context.command()
 @click.argument("path")
 @FROM
-@click.option("--if-match", type=int, metavar="N", help="Replace this revision.")
+@if_match("Replace this revision.")
 @click.option("--create", is_flag=True, help="Write a path without a file.")
-@click.option("--content-type", metavar="TYPE", help="What the bytes are; else what the name of FILE tells.")
+@click.option(
+    "--content-type", type=a_field, metavar="TYPE", help="What the bytes are; else what the name of FILE tells."
+)
 @named
 @printed
-@asks
+@changes
 def put(
-    client: Client, path: str, file: str, if_match: int | None, create: bool, content_type: str | None,  # noqa: FBT001
+    client: Client, path: str, file: str, if_revision: int | None, create: bool, content_type: str | None,  # noqa: FBT001
     operation_id: str | None, out: Out,
 ) -> None:  # fmt: skip
     """Store the bytes of FILE at PATH. `-` reads standard input.
 
     Either --create or --if-match says what is replaced; exit code 3 tells that somebody else wrote first.
     """
-    if create == (if_match is not None):
+    if create == (if_revision is not None):
         raise click.UsageError("Say what is replaced: --create where there is no file, or --if-match REVISION.")
     kind = content_type or mimetypes.guess_type(file)[0]
     if file != "-":
         out.one(client.context.upload(
-            path, file, if_revision=if_match, content_type=kind or "application/octet-stream", operation_id=operation_id
+            path, file, if_revision=if_revision, content_type=kind or "application/octet-stream",
+            operation_id=operation_id,
         ))  # fmt: skip
         return
     out.one(client.context.write(
-        path, _read(file), if_revision=if_match, content_type=kind, operation_id=operation_id
+        path, _read(file), if_revision=if_revision, content_type=kind, operation_id=operation_id
     ))  # fmt: skip
 
 
 @context.command()
 @click.argument("path")
-@click.option("--if-match", type=int, required=True, metavar="N", help="Delete this revision.")
+@if_match("Delete this revision.", required=True)
 @named
 @printed
-@asks
-def rm(client: Client, path: str, if_match: int, operation_id: str | None, out: Out) -> None:
+@changes
+def rm(client: Client, path: str, if_revision: int, operation_id: str | None, out: Out) -> None:
     """Delete PATH. The revision that is printed is the deletion's own."""
-    out.one({"path": path, "revision": client.context.delete(path, if_revision=if_match, operation_id=operation_id)})
+    out.one({"path": path, "revision": client.context.delete(path, if_revision=if_revision, operation_id=operation_id)})
 
 
 @context.command()
 @click.argument("source")
 @click.argument("target")
-@click.option("--if-match", type=int, required=True, metavar="N", help="Move this revision.")
+@if_match("Move this revision.", required=True)
 @named
 @printed
-@asks
-def mv(client: Client, source: str, target: str, if_match: int, operation_id: str | None, out: Out) -> None:
+@changes
+def mv(client: Client, source: str, target: str, if_revision: int, operation_id: str | None, out: Out) -> None:
     """Move SOURCE to TARGET, where no file may be. Its id and history stay."""
-    out.one(client.context.move(source, target, if_revision=if_match, operation_id=operation_id))
+    out.one(client.context.move(source, target, if_revision=if_revision, operation_id=operation_id))
 
 
 @context.command()
@@ -115,7 +122,7 @@ def mv(client: Client, source: str, target: str, if_match: int, operation_id: st
 @printed
 @asks
 def revisions(client: Client, path: str, out: Out) -> None:
-    """List the revisions of PATH that are kept, the newest first, each under the path it was written under."""
+    """List the kept revisions of PATH, the newest first. Each stands under the path it was written under."""
     out.many(client.context.revisions(path), ("revision", "path", "bytes", "written_at", "deleted", "digest"))
 
 
@@ -132,7 +139,7 @@ def usage(client: Client, out: Out) -> None:
 @INTO
 @asks
 def export(client: Client, prefix: str, output: str | None) -> None:
-    """Write all files under PREFIX as one archive, which any `tar` reads."""
+    """Write all files under PREFIX as one archive. Any `tar` reads it."""
     _write(client.context.export_pieces(prefix), output)
 
 
@@ -140,18 +147,19 @@ def export(client: Client, prefix: str, output: str | None) -> None:
 @FROM
 @click.option("--prefix", default="", help="Refuse files that are not under it.")
 @printed
-@asks
+@changes
 def import_(client: Client, file: str, prefix: str, out: Out) -> None:
     """Write the files of an archive, an outcome each. Those that are there already are left as they are.
 
-    The exit code is 1 where a file was refused.
+    The exit code is 1 where a file was refused, and 3 where one was because a grant of --fence is not current.
     """
     room = client.context
     came = room.import_files(_read(file), prefix=prefix) if file == "-" else room.import_archive(file, prefix=prefix)
     out.many(came.files, ("path", "status", "revision", "code"))
     if came.detail:
-        click.echo(came.detail, err=True)
-    if not came.complete or any(one.code for one in came.files):
+        click.echo(legible(came.detail), err=True)
+    all_taken([one.code for one in came.files], "files")
+    if not came.complete:
         raise click.exceptions.Exit(1)
 
 
@@ -161,14 +169,20 @@ def _read(file: str) -> bytes:
 
 def _write(pieces: Iterable[bytes], output: str | None) -> None:
     if output is None:
-        for piece in pieces:
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+        raw(pieces)
         return
     path = Path(output)
-    with path.open("xb") as file:
+    with _new(path) as file:
         try:
             file.writelines(pieces)
         except BaseException:  # what is there looks whole, and the name is free for the next try
             path.unlink(missing_ok=True)
             raise
+
+
+def _new(path: Path) -> IO[bytes]:
+    try:
+        return path.open("xb")
+    except FileExistsError:
+        why = f"{path} is there already, and nothing is written over it."
+        raise Said(why, next="Remove it, or name another file with -o.") from None

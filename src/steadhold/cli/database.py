@@ -82,6 +82,8 @@ def reached(settings: Settings) -> Iterator[str]:
             f"There is no database in {folder}.",
             next="Name one with STEADHOLD_DATABASE_URL or --data-dir; `steadhold dev` makes one.",
         )
+    if not settings.data_dir:
+        click.echo(f"No database is named: this is about the one in {folder}.", err=True)
     if (dsn := running(folder)) is not None:
         yield dsn
         return

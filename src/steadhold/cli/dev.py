@@ -5,15 +5,19 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from steadhold.cli.amounts import Whole
 from steadhold.cli.exits import USAGE, Said
 from steadhold.cli.show import line
 
 if TYPE_CHECKING:
+    from steadhold.db.embedded import Embedded
     from steadhold.server.app import App
     from steadhold.server.settings import Settings
 
@@ -28,7 +32,7 @@ LOOPS_BACK: Final = ("http://127.0.0.0/8:*", "http://[::1]:*")
 @click.command()
 @click.option("--data-dir", metavar="DIR", help="Where everything is kept. [default: your own place]")
 @click.option("--host", metavar="ADDRESS", help="A loopback address. [default: 127.0.0.1]")
-@click.option("--port", type=int, metavar="PORT", help=f"0 takes a free one. [default: {DEFAULT_PORT}]")
+@click.option("--port", type=Whole(0, 65_535), metavar="PORT", help=f"0 takes a free one. [default: {DEFAULT_PORT}]")
 @click.option("--pg-bin", metavar="DIR", help="Folder of PostgreSQL's programs. [default: find one]")
 @click.option("--config", metavar="FILE", help="A settings file. [env: STEADHOLD_CONFIG]")
 @click.option(
@@ -97,10 +101,11 @@ def _run(settings: Settings, *, plain: bool) -> None:
         await migrate(dsn)
         return await dev_key.imported(dsn, Path(settings.data_dir) / KEY_FILE)
 
+    _look_at_port(settings)
     log = structlog.get_logger("steadhold.dev")
     with (
         ended_by_signals(),
-        Embedded(settings.data_dir, pg_bin=settings.pg_bin or None, on=log.warning) as postgres,
+        _held(Embedded(settings.data_dir, pg_bin=settings.pg_bin or None, on=log.warning)) as postgres,
     ):
         key = asyncio.run(prepared(postgres.dsn))
         at = msgspec.structs.replace(
@@ -111,6 +116,39 @@ def _run(settings: Settings, *, plain: bool) -> None:
             webhooks_allow=(*settings.webhooks_allow, *LOOPS_BACK),
         )
         run(at, functools.partial(_ready, key, settings.data_dir, postgres.dsn, plain))
+
+
+@contextmanager
+def _held(postgres: Embedded) -> Iterator[Embedded]:
+    """PostgreSQL on its folder. Raises Said where that folder cannot be had."""
+    try:
+        postgres.start()
+    except OSError as error:
+        where = error.filename or postgres.data_dir
+        raise Said(
+            f"The data folder {postgres.data_dir} cannot be used: {where}: {error.strerror or error}.",
+            next="It has to be a folder of yours: name another one with --data-dir.",
+        ) from error
+    try:
+        yield postgres
+    finally:
+        postgres.stop()
+
+
+def _look_at_port(settings: Settings) -> None:
+    """Say that the port is taken before anything is made. Who holds the folder, if somebody does, is told later."""
+    from steadhold.cli.database import running
+    from steadhold.server.listening import ListenError, listen
+
+    if running(Path(settings.data_dir)) is not None:
+        return
+    try:
+        listen(settings).close()
+    except ListenError as error:
+        raise Said(
+            str(error),
+            next="Does a `steadhold dev` run already? A second one takes --port 0, a free port, and a --data-dir.",
+        ) from error
 
 
 def _ready(key: str, data_dir: str, dsn: str, plain: bool, _app: App, url: str) -> None:  # noqa: FBT001 - bound beforehand

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from steadhold.cli.connect import asks, named
+from steadhold.cli.amounts import limited
+from steadhold.cli.connect import asks, changes, named
+from steadhold.cli.naming import if_match
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
@@ -25,11 +27,11 @@ def effects() -> None:
 @effects.command()
 @click.option("--reconciliation", type=click.Choice(("not_needed", "needed", "reconciled")),
               help="Only these: `needed` are those at which somebody has to look.")  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Stop after so many.")
+@limited(100)
 @printed
 @asks
 def ls(client: Client, limit: int, out: Out, **which: Any) -> None:
-    """List effects, the newest first; those that need reconciliation, the longest waiting first."""
+    """List effects, the newest first. Of those that need reconciliation, the longest waiting is first."""
     out.many(islice(client.effects.list(**which), limit), COLUMNS)
 
 
@@ -51,10 +53,10 @@ def show(client: Client, effect_id: str, history: bool, out: Out) -> None:  # no
 @click.argument("outcome", type=click.Choice(("succeeded", "failed", "abandoned")), metavar="OUTCOME")
 @click.option("--evidence-ref", required=True, metavar="TEXT", help="At what you have looked.")
 @click.option("--evidence-id", metavar="ID", help="Under this it is taken once.")
-@click.option("--if-match", "if_revision", type=int, metavar="N", help="Only at this revision.")
+@if_match("Only at this revision.")
 @named
 @printed
-@asks
+@changes
 def reconcile(client: Client, effect_id: str, outcome: Any, out: Out, **said: Any) -> None:
-    """Decide what came of an effect, after looking: it `succeeded`, it `failed`, or it stays `abandoned`."""
+    """Decide what came of an effect, after looking. It `succeeded`, it `failed`, or it stays `abandoned`."""
     out.one(client.effects.reconcile(effect_id, outcome, **said))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from steadhold.cli.amounts import Whole, limited
 from steadhold.cli.bodies import Verb, body, given
-from steadhold.cli.connect import asks, named
-from steadhold.cli.naming import an_id
+from steadhold.cli.connect import asks, changes, named
+from steadhold.cli.naming import an_id, if_match
 from steadhold.cli.show import Out, printed
 from steadhold.cli.when import moment
 
@@ -34,7 +35,7 @@ def events() -> None:
 @click.argument("type", type=an_id)
 @body("DATA", required=False)
 @click.option("--create", is_flag=True, help="Make an aggregate that is not there.")
-@click.option("--if-match", "if_revision", type=int, metavar="N", help="At this revision.")
+@if_match("At this revision.")
 @click.option("--from", "before", metavar="STATE", help="The state that it must be in; with --state.")
 @click.option("--state", metavar="STATE", help="The state that it comes to.")
 @click.option("--aggregate-type", metavar="TYPE", help="With --create.")
@@ -42,7 +43,7 @@ def events() -> None:
 @click.option("--causation-id", metavar="ID", help="The event that led to it.")
 @named
 @printed
-@asks
+@changes
 def append(
     client: Client, aggregate: str, type: str, data: str | None, file: str | None, create: bool,  # noqa: FBT001
     if_revision: int | None, before: str | None, state: str | None, aggregate_type: str | None,
@@ -68,8 +69,8 @@ def append(
 
 @events.command()
 @click.argument("aggregate", type=an_id)
-@click.option("--after", "after", type=click.IntRange(min=0), default=0, metavar="N", help="Above this revision.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@click.option("--after", "after", type=Whole(min=0), default=0, metavar="N", help="Above this revision.")
+@limited()
 @click.option("--follow", is_flag=True, help="Go on with what happens from now on.")
 @printed
 @asks
@@ -80,7 +81,7 @@ def tail(client: Client, aggregate: str, after: int, limit: int | None, follow: 
 
 
 @events.command()
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def types(client: Client, limit: int | None, out: Out) -> None:
@@ -94,7 +95,7 @@ def subscriptions() -> None:
 
 
 @subscriptions.command("ls")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def subscriptions_ls(client: Client, limit: int | None, out: Out) -> None:
@@ -110,15 +111,15 @@ def subscriptions_ls(client: Client, limit: int | None, out: Out) -> None:
 @click.option("--aggregate", "aggregates", multiple=True, metavar="GLOB", help="Only of these; several may be given.")
 @click.option("--unordered", is_flag=True, help="Nothing waits behind what cannot be published.")
 @click.option("--create", is_flag=True, help="Make a subscription that is not there.")
-@click.option("--if-match", "if_revision", type=int, metavar="N", help="Replace this revision.")
+@if_match("Replace this revision.")
 @named
 @printed
-@asks
+@changes
 def put(
     client: Client, id: str, types: tuple[str, ...], inbox: str | None, sink: str | None, aggregates: tuple[str, ...],
     unordered: bool, create: bool, if_revision: int | None, operation_id: str | None, out: Out,  # noqa: FBT001
 ) -> None:  # fmt: skip
-    """Send events whose type matches one of TYPES, which are globs such as 'order.*', somewhere."""
+    """Send events of TYPES somewhere. TYPES are globs such as 'order.*'; one has to match."""
     if (inbox is None) == (sink is None):
         raise click.UsageError("Say one of --inbox and --sink.")
     if create == (if_revision is not None):
@@ -143,9 +144,9 @@ def show(client: Client, id: str, out: Out) -> None:
 
 @subscriptions.command()
 @click.argument("id")
-@click.option("--if-match", "if_revision", type=int, metavar="N", required=True, help="This revision.")
+@if_match("This revision.", required=True)
 @named
-@asks
+@changes
 def delete(client: Client, id: str, if_revision: int, operation_id: str | None) -> None:
     """Delete a subscription; what is on its way is skipped."""
     client.subscriptions.delete(id, if_revision=if_revision, operation_id=operation_id)
@@ -157,9 +158,9 @@ def delete(client: Client, id: str, if_revision: int, operation_id: str | None) 
 @click.argument("end", metavar="TO", type=moment)
 @named
 @printed
-@asks
+@changes
 def replay(client: Client, id: str, start: datetime, end: datetime, operation_id: str | None, out: Out) -> None:
-    """Publish again what happened from one moment on and before another, as far as it is kept."""
+    """Publish again what happened between moments. The first counts, the second does not; what is gone stays so."""
     out.one({"events": client.subscriptions.replay(id, start, end, operation_id=operation_id)})
 
 
@@ -170,7 +171,7 @@ def publications() -> None:
 
 @publications.command("ls")
 @click.argument("state", type=click.Choice(["pending", "blocked", "parked"]), default="parked")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def publications_ls(client: Client, state: State, limit: int | None, out: Out) -> None:
@@ -182,7 +183,7 @@ def publications_ls(client: Client, state: State, limit: int | None, out: Out) -
 @click.argument("publication")
 @named
 @printed
-@asks
+@changes
 def retry(client: Client, publication: str, operation_id: str | None, out: Out) -> None:
     """Let a publication be tried now."""
     out.one(client.publications.retry(publication, operation_id=operation_id))
@@ -190,14 +191,14 @@ def retry(client: Client, publication: str, operation_id: str | None, out: Out) 
 
 @publications.command("retry-parked")
 @click.option("--subscription", metavar="ID", help="Only what is on its way to this one.")
-@click.option("--expect-count", type=click.IntRange(min=0), metavar="N", help="Try them again if they are N.")
+@click.option("--expect-count", type=Whole(min=0), metavar="N", help="Try them again if they are N.")
 @named
 @printed
-@asks
+@changes
 def publications_retry_parked(
     client: Client, subscription: str | None, expect_count: int | None, operation_id: str | None, out: Out
 ) -> None:
-    """Count what is parked, or let it be tried again: a thousand at a time, the oldest first."""
+    """Count what is parked, or let it be tried again. A thousand at a time, the oldest first."""
     out.one(client.publications.retry_parked(subscription, expect_count=expect_count, operation_id=operation_id))
 
 
@@ -205,7 +206,7 @@ def publications_retry_parked(
 @click.argument("publication")
 @named
 @printed
-@asks
+@changes
 def skip(client: Client, publication: str, operation_id: str | None, out: Out) -> None:
     """Never publish it; what waits behind it goes on."""
     out.one(client.publications.skip(publication, operation_id=operation_id))

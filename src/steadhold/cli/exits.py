@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+import traceback
+from collections.abc import Sequence
+from types import TracebackType
 from typing import Any, Final
 
 import click
+
+from steadhold.kit.legible import legible
 
 OK: Final = 0
 ERROR: Final = 1
@@ -40,22 +47,28 @@ _NEXT: Final = {
 _BY_CODE: Final = {
     "already_used": "`steadhold approvals show ID` tells which use has it.",
     "artifact_mismatch": "`steadhold approvals show ID` tells what is decided about. Ask anew about what you have.",
-    "bad_scope": "The guide of access lists all scopes; persons' keys are made with `--kind person`.",
+    "bad_scope": "The guide of access lists all; `steadhold keys create SUBJECT --kind person` makes a person's key.",
     "bad_url": "What else may be reached is the operator's setting webhooks_allow; `steadhold dev` allows http://127.0.0.1.",
     "beyond_head": "Acknowledge what was read, at most; `steadhold inbox show NAME` tells the last number.",
-    "condition_false": "Read it again, then decide anew: --if-match names the revision that you have read.",
-    "gap_not_accepted": "Deal with what is gone, then say --accept-gap-through with the last number of it.",
+    "gap_not_accepted": "Deal with what is gone, then tell the last number of it: "
+    "`steadhold inbox ack NAME CONSUMER EPOCH SEQUENCE --accept-gap-through N`.",
     "inbox_restored": "`steadhold consumers show INBOX NAME` tells the epoch of now, and the position to read on from.",
     "lock_lost": "Stop what relied on it. `steadhold locks show NAME` tells who has it now.",
     "missing_scope": "Use a key that has this scope; `steadhold keys create SUBJECT --scope …` makes one.",
     "not_approver": "Another person decides: `steadhold keys create SUBJECT --kind person --scope approvals:vote`. Or "
-    "ask anew with --allow-requester.",
+    "`steadhold approvals request --allow-requester` asks anew.",
     "not_needed": "`steadhold effects ls --reconciliation needed` lists those at which somebody has to look.",
     "plaintext_present": "Read what they hold, delete them, ask again, and write it by `client.private(keyring)`.",
     "plaintext_refused": "`client.private(keyring)` seals what it writes; /docs/envelopes of the server tells how.",
-    "revision_pruned": "`steadhold state revisions NAME`, or `context revisions PATH`, lists those that are kept.",
+    "revision_pruned": "`steadhold state revisions NAME` or `steadhold context revisions PATH` lists what is kept.",
+    "path_taken": "Name another path, or move away what is there: `steadhold context mv SOURCE TARGET --if-match N`.",
     "unknown_op": "The guide of commits lists them, at /docs/commits of the server.",
+    "webhook_disabled": "`steadhold webhooks enable ID` lets its deliveries begin.",
+    "workspace_exists": "`steadhold workspaces ls` lists those that there are.",
 }
+
+
+FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Said(Exception):
@@ -69,12 +82,28 @@ class Said(Exception):
         """Write it to standard error."""
         click.echo(f"Error: {legible(self.message)}", err=True)
         if self.next:
-            click.echo(f"Next: {self.next}", err=True)
+            click.echo(f"Next: {legible(self.next)}", err=True)
 
 
-def legible(text: str) -> str:
-    """Text of others for a terminal: what would move its cursor, or do worse, is shown as a mark."""
-    return "".join([char if char.isprintable() or char == "\n" else "\ufffd" for char in text])
+def all_taken(codes: Sequence[str | None], what: str) -> None:
+    """Fail where some of what was sent together was refused, each under its code. Raises Said."""
+    refused = [code for code in codes if code]
+    if refused:
+        told = f"{len(refused)} of {len(codes)} {what} were refused. [{', '.join(sorted({*refused}))}]"
+        raise Said(told, CONFLICT if "stale_fence" in refused else ERROR)
+
+
+def unforeseen(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    """Write what nobody foresaw as Python does, but for what a terminal would obey (a hook of `sys`)."""
+    click.echo(legible("".join(traceback.format_exception(error)), "\n\t"), err=True, nl=False)
+
+
+def unsaid() -> None:
+    """Forget what standard output could not take: the interpreter would try again, and end with a code of its own."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def told(error: Exception) -> Said | None:
@@ -103,35 +132,48 @@ def _of_sdk(error: Exception) -> Said | None:
 
     match error:
         case errors.OutcomeUnknown():
-            return Said(
-                f"Operation {error.operation_id} may or may not have taken effect: {error.why} [outcome_unknown]",
-                UNKNOWN,
-                next=f"`steadhold operations abandon {error.operation_id}` says which, for good; "
-                f"or run the same command again with --idempotency-key {error.operation_id}.",
-            )
+            return unknown(error)
         case errors.Unreachable():
-            return Said(
-                f"No server was reached: {error} [unreachable]",
-                UNAVAILABLE,
-                next="Nothing was sent. Is it running, and is STEADHOLD_URL right? `steadhold dev` starts one.",
-            )
+            return Said(f"No server was reached: {error} [unreachable]", UNAVAILABLE, next=_unreachable(str(error)))
         case errors.Problem():
-            return _problem(error)
+            return refusal(error)
         case errors.SteadholdError():
             return Said(str(error))
         case _:
             return None
 
 
-def _problem(error: Any) -> Said:
+def _unreachable(why: str) -> str:
+    """What to look at first. Whether an address speaks TLS shows in what broke, and nowhere else."""
+    if "CERTIFICATE_VERIFY_FAILED" in why:
+        return "Its certificate is not trusted here. SSL_CERT_FILE names a file of those that are."
+    if "(https:" in why and "SSL" in why:
+        return "What answers there does not speak TLS: should STEADHOLD_URL begin with http:// instead of https://?"
+    return "Nothing was changed. Is it running, and is STEADHOLD_URL right? `steadhold dev` starts one."
+
+
+def unknown(error: Any, again: str = "") -> Said:
+    """A change whose fate nobody knows, as it leaves; `again` says how to say the same once more."""
+    what = f"Operation {error.operation_id}" if error.operation_id else "The change"
+    why = f"{what} may or may not have taken effect: {error.why} [outcome_unknown]"
+    again = again or "run the same command again"
+    if getattr(error.request, "identity", None) == "own":
+        return Said(why, UNKNOWN, next=f"It has no receipt, what it touches answers for itself: {again}.{error.ended}")
+    tells = f"`steadhold operations abandon {error.operation_id}` says which, for good"
+    return Said(why, UNKNOWN, next=f"{tells}; or {again}.")
+
+
+def refusal(error: Any, next: str = "") -> Said:
+    """What a server refused, as it leaves; `next` says more than its code alone can tell."""
     from steadhold.sdk.extras import flat
 
     extras = "".join(f", {name}={value}" for name, value in flat(error.extras))
     code = _BY_STATUS.get(error.status, ERROR)
-    return Said(f"{error.detail or error.title} [{error.code}{extras}]", code, next=_next(error))
+    return Said(f"{error.detail or error.title} [{error.code}{extras}]", code, next=next or next_of(error))
 
 
-def _next(error: Any) -> str:
+def next_of(error: Any) -> str:
+    """What helps against a refusal, as far as its code tells."""
     if error.next == "wait" or error.retry_after is not None:
         pause = "a while" if error.retry_after is None else f"{error.retry_after:g} s"
         return f"Wait {pause}, then run the command again."
@@ -139,7 +181,8 @@ def _next(error: Any) -> str:
         return "Set STEADHOLD_API_KEY to a key of this server. `steadhold dev` prints its own."
     if str(error.extras.get("scope", "")).startswith("workspaces:"):
         return (
-            "Workspaces are operators' matters: use an operator's key, or the database by --data-dir or --database-url."
+            "Workspaces are operators' matters: use an operator's key, or ask the database itself, as in "
+            "`steadhold workspaces ls --data-dir DIR`."
         )
     return _BY_CODE.get(error.code) or _NEXT.get(error.next, "")
 
@@ -184,6 +227,11 @@ _HOUSE: Final = (
 def _of_machine(error: Exception) -> Said | None:
     if isinstance(error, TimeoutError):
         return Said(str(error) or "Time is up.", ONGOING)
+    if isinstance(error, OSError) and error.errno in FULL and not error.filename:
+        return Said(
+            f"What there is to say could not be written: {error.strerror}.",
+            next="What was changed by this command stays so. Make room, and read it again.",
+        )
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return Said(f"{where}{error.strerror or error}", UNAVAILABLE if isinstance(error, ConnectionError) else ERROR)

@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadhold.cli.connect import asks, named
+from steadhold.cli.amounts import Whole, limited
+from steadhold.cli.connect import asks, changes, named
+from steadhold.cli.naming import if_match
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
+
+
+def _start(said: str) -> Any:
+    epoch, _, sequence = said.rpartition(":")
+    if said in {"earliest", "latest"}:
+        return said
+    if not (epoch and sequence):
+        raise click.BadParameter(f"{said!r:.80} is none of earliest, latest and EPOCH:SEQUENCE.")
+    return epoch, Whole(min=0).convert(sequence, None, None)
 
 
 @click.group()
@@ -21,7 +32,7 @@ def consumers() -> None:
 
 @consumers.command()
 @click.argument("inbox")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def ls(client: Client, inbox: str, limit: int | None, out: Out) -> None:
@@ -43,31 +54,27 @@ def show(client: Client, inbox: str, name: str, out: Out) -> None:
 @click.argument("inbox")
 @click.argument("name")
 @click.option(
-    "--start", default="earliest", show_default=True, metavar="WHERE", help="earliest, latest, or EPOCH:SEQUENCE."
+    "--start",
+    type=_start,
+    default="earliest",
+    show_default=True,
+    metavar="WHERE",
+    help="earliest, latest, or EPOCH:SEQUENCE.",
 )
 @named
 @printed
-@asks
-def create(client: Client, inbox: str, name: str, start: str, operation_id: str | None, out: Out) -> None:
+@changes
+def create(client: Client, inbox: str, name: str, start: Any, operation_id: str | None, out: Out) -> None:
     """Make the consumer NAME of INBOX."""
-    out.one(client.inboxes[inbox].consumer(name).create(_start(start), operation_id=operation_id))
-
-
-def _start(said: str) -> Any:
-    epoch, colon, sequence = said.rpartition(":")
-    if not colon and said in {"earliest", "latest"}:
-        return said
-    if not epoch or not sequence.isdecimal():
-        raise click.UsageError("--start is earliest, latest, or EPOCH:SEQUENCE.")
-    return epoch, int(sequence)
+    out.one(client.inboxes[inbox].consumer(name).create(start, operation_id=operation_id))
 
 
 @consumers.command()
 @click.argument("inbox")
 @click.argument("name")
-@click.option("--if-match", type=int, required=True, metavar="N", help="Delete this revision.")
+@if_match("Delete this revision.", required=True)
 @named
-@asks
-def delete(client: Client, inbox: str, name: str, if_match: int, operation_id: str | None) -> None:
+@changes
+def delete(client: Client, inbox: str, name: str, if_revision: int, operation_id: str | None) -> None:
     """Delete the consumer NAME of INBOX."""
-    client.inboxes[inbox].consumer(name).delete(if_revision=if_match, operation_id=operation_id)
+    client.inboxes[inbox].consumer(name).delete(if_revision=if_revision, operation_id=operation_id)

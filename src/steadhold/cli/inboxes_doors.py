@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from steadhold.cli.connect import asks, named
+from steadhold.cli.amounts import Measure, limited
+from steadhold.cli.bodies import text_in
+from steadhold.cli.connect import asks, changes, named
+from steadhold.cli.naming import if_match
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ def doors() -> None:
 
 @doors.command()
 @click.argument("inbox")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def ls(client: Client, inbox: str, limit: int | None, out: Out) -> None:
@@ -56,7 +59,7 @@ def show(client: Client, inbox: str, door_id: str, out: Out) -> None:
 @click.option("--id-from", metavar="WHERE", help="Where the id of an event is: header:NAME or body:MEMBER.")
 @named
 @printed
-@asks
+@changes
 def create(client: Client, inbox: str, scheme: Scheme, secret_file: Path | None, out: Out, **said: Any) -> None:
     """Make a door of INBOX for what a sender signs by SCHEME. Its address is shown this once.
 
@@ -69,11 +72,11 @@ def create(client: Client, inbox: str, scheme: Scheme, secret_file: Path | None,
 @click.argument("inbox")
 @click.argument("door_id")
 @secret_file
-@click.option("--grace-seconds", type=click.FloatRange(min=0), default=86_400.0, show_default=True, metavar="N",
+@click.option("--grace-seconds", type=Measure(min=0), default=86_400.0, show_default=True, metavar="N",
               help="For so long the secret before it is valid too.")  # fmt: skip
 @named
 @printed
-@asks
+@changes
 def rotate(client: Client, inbox: str, door_id: str, secret_file: Path | None, out: Out, **said: Any) -> None:
     """Give a door another secret."""
     out.one(client.inboxes[inbox].doors.rotate(door_id, secret=_secret(secret_file), **said))
@@ -82,16 +85,13 @@ def rotate(client: Client, inbox: str, door_id: str, secret_file: Path | None, o
 @doors.command()
 @click.argument("inbox")
 @click.argument("door_id")
-@click.option("--if-match", "if_revision", type=int, metavar="N", required=True, help="Only at this revision.")
+@if_match("Only at this revision.", required=True)
 @named
-@asks
+@changes
 def delete(client: Client, inbox: str, door_id: str, **said: Any) -> None:
     """Close a door for ever."""
     client.inboxes[inbox].doors.delete(door_id, **said)
 
 
 def _secret(file: Path | None) -> str | None:
-    if file is None:
-        return None
-    with click.open_file(str(file), encoding="utf-8") as reading:
-        return reading.read().strip("\r\n")
+    return None if file is None else text_in(str(file)).strip("\r\n")

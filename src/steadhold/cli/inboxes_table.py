@@ -9,6 +9,6 @@ import click
 @click.argument("kind", type=click.Choice(["postgresql", "sqlite"]))
 def consumer_table(kind: str) -> None:
     """Print the SQL of the table in which a consumer keeps what it has applied, for its own database."""
-    from steadhold.inboxes.applying import TABLES
+    from steadhold.inboxes.applied_table import TABLES
 
     click.echo(TABLES[kind], nl=False)

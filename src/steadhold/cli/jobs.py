@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from steadhold.cli.amounts import Measure, Whole, limited
 from steadhold.cli.bodies import Verb, body, given
-from steadhold.cli.connect import asks, named
-from steadhold.cli.exits import NOT_FOUND, Said
+from steadhold.cli.connect import asks, changes, named
+from steadhold.cli.exits import NOT_FOUND, ONGOING, Said
 from steadhold.cli.show import Out, printed, raw
+from steadhold.cli.untaken import QUIET_SECONDS, seen_or_told, waits_for_a_worker
 from steadhold.cli.when import moment
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
+    from steadhold.sdk.job_shapes import Job
 
 COLUMNS: Final = ("job_id", "type", "state", "attempt", "created_at", "run_at")
 STATES: Final = ("accepted", "running", "waiting", "completed", "failed", "cancelled")
@@ -29,25 +34,28 @@ def jobs() -> None:
 @click.argument("type")
 @body("INPUT", required=False)
 @click.option("--input-ref", metavar="REF", help="A reference to the input, instead of it.")
-@click.option("--priority", type=click.IntRange(0, 9), metavar="0…9", help="0 goes first. [default: 5]")
+@click.option("--priority", type=Whole(0, 9), metavar="0…9", help="0 goes first. [default: 5]")
 @click.option("--run-at", type=moment, metavar="TIME", help="Not before this, as in 2026-11-29T16:00:00Z.")
 @click.option("--unique-key", metavar="ID", help="At most one live job holds it.")
 @click.option("--concurrency-key", metavar="ID", help="Jobs of one key run after each other.")
-@click.option("--deadline-seconds", type=click.FloatRange(min=0), metavar="N", help="Failed if it has not ended then.")
+@click.option("--deadline-seconds", type=Measure(min=0), metavar="N", help="Failed if it has not ended then.")
 @click.option("--tag", "tags", multiple=True, help="Several may be given.")
 @click.option("--correlation-id", metavar="ID")
 @click.option("--wait", is_flag=True, help="Wait until it has ended, as `jobs watch` does.")
+@click.option("--for", "seconds", type=Measure(min=0), metavar="SECONDS",
+              help="Wait at most so long: exit code 8 then, and the job goes on.")  # fmt: skip
 @named
 @printed
-@asks
+@changes
 def submit(
-    client: Client, type: str, input: str | None, file: str | None, wait: bool, out: Out, **said: Any,  # noqa: FBT001
+    client: Client, type: str, input: str | None, file: str | None, wait: bool, seconds: float | None,  # noqa: FBT001
+    out: Out, **said: Any,
 ) -> None:  # fmt: skip
     """Admit a job of TYPE. INPUT is a JSON text, kept as the bytes it is; `-` reads standard input."""
     submitted = client.jobs.submit(type, raw=given("INPUT", input, file), **said)
     out.one(submitted)
-    if wait:
-        _watched(client, submitted.job_id, None, out)
+    if wait or seconds is not None:
+        _watched(client, submitted.job_id, seconds, out)
 
 
 @jobs.command()
@@ -57,7 +65,7 @@ def submit(
 @click.option("--unique-key", metavar="ID")
 @click.option("--created-after", type=moment, metavar="TIME")
 @click.option("--created-before", type=moment, metavar="TIME")
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Stop after so many.")
+@limited(100)
 @printed
 @asks
 def ls(client: Client, limit: int, out: Out, **which: Any) -> None:
@@ -78,11 +86,11 @@ def show(client: Client, job_id: str, out: Out) -> None:
 @click.argument("job_id")
 @asks
 def result(client: Client, job_id: str) -> None:
-    """Write the result of a completed job to standard output, exactly as it was stored."""
+    """Write the result of a completed job. Its bytes on standard output are exactly those that were stored."""
     from steadhold.sdk.errors import NotFound
 
     try:
-        raw(client.jobs.result(job_id).raw)
+        raw([client.jobs.result(job_id).raw])
     except NotFound:
         job = client.jobs.get(job_id)
         said = f"its result is {job.result_ref}" if job.result_ref else "it has no result"
@@ -93,8 +101,8 @@ def result(client: Client, job_id: str) -> None:
 @click.argument("job_id")
 @asks
 def input(client: Client, job_id: str) -> None:
-    """Write the input of a job to standard output, exactly as it was stored."""
-    raw(client.jobs.input(job_id).raw)
+    """Write the input of a job. Its bytes on standard output are exactly those that were stored."""
+    raw([client.jobs.input(job_id).raw])
 
 
 @jobs.command()
@@ -120,7 +128,7 @@ def checkpoints(client: Client, job_id: str, out: Out) -> None:
 @click.option("--reason", help="A sentence for people.")
 @named
 @printed
-@asks
+@changes
 def cancel(client: Client, job_id: str, reason: str | None, operation_id: str | None, out: Out) -> None:
     """Cancel a job, or ask its worker to.
 
@@ -133,9 +141,9 @@ def cancel(client: Client, job_id: str, reason: str | None, operation_id: str | 
 @click.argument("job_id")
 @named
 @printed
-@asks
+@changes
 def retry(client: Client, job_id: str, operation_id: str | None, out: Out) -> None:
-    """Submit an ended job anew, with its input and its committed stages."""
+    """Submit an ended job anew. It has its input and its committed stages."""
     out.one(client.jobs.retry(job_id, operation_id=operation_id))
 
 
@@ -144,7 +152,7 @@ def retry(client: Client, job_id: str, operation_id: str | None, out: Out) -> No
 @click.argument("name")
 @body("DATA", required=False)
 @named
-@asks
+@changes
 def signal(
     client: Client, job_id: str, name: str, data: str | None, file: str | None, operation_id: str | None
 ) -> None:  # fmt: skip
@@ -154,7 +162,7 @@ def signal(
 
 @jobs.command()
 @click.argument("job_id")
-@click.option("--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS",
+@click.option("--for", "seconds", type=Measure(min=0), metavar="SECONDS",
               help="Only print it once it has ended; exit code 8 after this long.")  # fmt: skip
 @printed
 @asks
@@ -167,9 +175,37 @@ def watch(client: Client, job_id: str, seconds: float | None, out: Out) -> None:
 
 
 def _watched(client: Client, job_id: str, seconds: float | None, out: Out) -> None:
-    jobs = client.jobs.watch(job_id) if seconds is None else [client.jobs.wait(job_id, timeout_seconds=seconds)]
-    for job in jobs:
+    ends_at = inf if seconds is None else time.monotonic() + seconds
+    job = _told(client.jobs.get(job_id), out, changes=seconds is None)
+    if not job.ended and waits_for_a_worker(job):
+        quiet = min(QUIET_SECONDS, max(0.0, ends_at - time.monotonic()))
+        job = _told(seen_or_told(client, job, quiet) or job, out, changes=seconds is None, since=job.revision)
+    if job.ended:
+        return
+    if seconds is None:
+        for changed in client.jobs.watch(job_id, since=job.revision):
+            _told(changed, out, changes=True)
+    else:
+        _told(_ended(client, job_id, seconds, ends_at), out, changes=True)
+
+
+def _ended(client: Client, job_id: str, seconds: float, ends_at: float) -> Job:
+    """The job once it has ended. Raises Said where it has not when `seconds` are over."""
+    try:
+        return client.jobs.wait(job_id, timeout_seconds=max(0.0, ends_at - time.monotonic()))
+    except TimeoutError:
+        raise Said(
+            f"Job {job_id} has not ended within {seconds:g} seconds.",
+            ONGOING,
+            next=f"It goes on. `steadhold jobs watch {job_id}` waits for it again.",
+        ) from None
+
+
+def _told(job: Job, out: Out, *, changes: bool, since: int | None = None) -> Job:
+    """Print a job that changed since a revision, or has ended. Raises Said where it ended otherwise than completed."""
+    if job.revision != since and (changes or job.ended):
         out.each(job, ("revision", "state", "attempt", "stages", "progress"))
-        if job.ended and job.state != "completed":
-            why = f": {job.error_code}" if job.error_code else ""
-            raise Said(f"Job {job_id} {'was cancelled' if job.state == 'cancelled' else 'failed'}{why}.")
+    if job.ended and job.state != "completed":
+        why = f": {job.error_code}" if job.error_code else ""
+        raise Said(f"Job {job.job_id} {'was cancelled' if job.state == 'cancelled' else 'failed'}{why}.")
+    return job

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steadhold.cli.connect import asks
+from steadhold.cli.connect import changes
 from steadhold.cli.exits import ERROR, Said
 from steadhold.cli.private import loaded
 from steadhold.cli.show import Out, printed
+from steadhold.kit.legible import legible
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
@@ -30,9 +31,9 @@ EVERY = 100
 )  # fmt: skip
 @click.option("--kind", type=click.Choice(["state", "context"]), default="state", show_default=True)
 @printed
-@asks
+@changes
 def rewrap(client: Client, prefix: str, file: Path, kind: str, out: Out) -> None:
-    """Seal each name of state, or file of context, under PREFIX with the primary key of the keyring.
+    """Seal all under PREFIX with the newest key. That is the keyring's primary one; names of state or files of context.
 
     Names are rewritten one by one under compare-and-swap, so others may go on writing. It can be run again at any time:
     what is sealed with that key already is passed over. A name that cannot be opened, or not be written, is named, and
@@ -48,7 +49,7 @@ def rewrap(client: Client, prefix: str, file: Path, kind: str, out: Out) -> None
             rewrapped += sealed_anew()
         except (ValueError, BadAnswer, EnvelopeMismatch, PlaintextRefused, RevisionConflict) as why:
             refused.append(name)
-            click.echo(f"{name}: {why}", err=True)
+            click.echo(legible(f"{name}: {why}"), err=True)
         if seen % EVERY == 0:
             click.echo(f"{seen} names seen, {rewrapped} rewrapped", err=True)
     out.one({"prefix": prefix, "seen": seen, "rewrapped": rewrapped, "refused": refused})

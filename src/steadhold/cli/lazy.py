@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from steadhold.cli.exits import INTERRUPTED, told
+from steadhold.cli.exits import FULL, INTERRUPTED, told, unsaid
+from steadhold.kit.legible import legible
 
 
 class Lazy(click.Group):
@@ -31,6 +32,28 @@ class Lazy(click.Group):
         module, _, name = place.partition(":")
         return getattr(import_module(module), name)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`help COMMAND` is what others have for `COMMAND --help`, so it is taken for that."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments begin with. Where there is none, the nearest are named."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:  # click looks among those that were imported
+            raise click.NoSuchCommand(error.command_name, possibilities=self._places, ctx=ctx) from None
+
+    def _elsewhere(self, error: click.NoSuchCommand) -> click.NoSuchCommand:
+        """Of a command that was looked for in a group, and is one of ours: where it is."""
+        if error.ctx is None or error.ctx.command is self or error.command_name not in self._places:
+            return error
+        said = f"{error.message} There is `{error.ctx.find_root().info_name} {error.command_name}`."
+        return click.NoSuchCommand(error.command_name, said, ctx=error.ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
         """List the commands without importing them."""
         for title, commands in self.sections.items():
@@ -43,11 +66,15 @@ class Lazy(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
             for note in getattr(stopped, "__notes__", ()):
-                click.echo(note, err=True)
+                click.echo(legible(note), err=True)
             ctx.exit(INTERRUPTED)
+        except click.NoSuchCommand as error:
+            raise self._elsewhere(error) from None
         except Exception as error:
             said = told(error)
             if said is None:
                 raise
             said.show()
+            if isinstance(error, OSError) and error.errno in FULL:
+                unsaid()
             ctx.exit(said.code)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from steadhold.cli.amounts import Whole
+from steadhold.cli.bodies import text_in
 from steadhold.cli.connect import asks
 from steadhold.cli.exits import USAGE, Said
 from steadhold.cli.show import Out, printed
@@ -30,14 +32,17 @@ ATTEMPT_SECONDS: Final = 15.0
 @click.option("--forward-to", "address", metavar="URL", required=True, help="Where they are sent, by POST.")
 @click.option("--inbox", "name", metavar="NAME", help="What comes to this inbox from now on, in its order.")
 @click.option("--webhook", "webhook_id", metavar="ID", help="Of the types of this webhook.")
-@click.option("--secret-file", type=click.File("r"), help="Signs by this secret. [default: a new one, which is told]")
-@click.option("--tries", type=click.IntRange(1, 10), default=3, show_default=True, help="Attempts, a second apart.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many events.")
+@click.option(
+    "--secret-file", type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+    help="Signs by this secret. [default: a new one, which is told]",
+)  # fmt: skip
+@click.option("--tries", type=Whole(1, 10), default=3, show_default=True, help="Attempts, a second apart.")
+@click.option("--limit", type=Whole(min=1), metavar="N", help="Stop after so many events.")
 @printed
 @asks
 def listen(
     client: Client, types: tuple[str, ...], address: str, name: str | None, webhook_id: str | None,
-    secret_file: Any, tries: int, limit: int | None, out: Out,
+    secret_file: str | None, tries: int, limit: int | None, out: Out,
 ) -> None:  # fmt: skip
     """Send events of TYPES (globs; all, if none) to an address of your own while you develop, until interrupted.
 
@@ -62,11 +67,11 @@ def listen(
                     return
 
 
-def _secret(file: Any) -> tuple[Signing, str]:
+def _secret(file: str | None) -> tuple[Signing, str]:
     from steadhold.kit.ids import new_secret
     from steadhold.webhooks import sign
 
-    text = file.read().strip() if file else sign.secret_text(new_secret())
+    text = text_in(file).strip() if file else sign.secret_text(new_secret())
     try:
         return sign.read_secret(text), "of the file" if file else text
     except sign.SecretFault as error:
@@ -125,7 +130,7 @@ def _attempt(http: httpx2.Client, address: str, fields: dict[str, str], body: by
         with http.stream("POST", address, content=body, headers=fields) as answer:
             return answer.status_code, time.monotonic() - began
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        return type(error).__name__, time.monotonic() - began
+        return str(error) or type(error).__name__, time.monotonic() - began
 
 
 def _fields(signing: Signing, event: Event, attempt: int, body: bytes) -> dict[str, str]:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from steadhold.cli.connect import asks, named
+from steadhold.cli.amounts import FENCE, Measure, limited
+from steadhold.cli.connect import asks, changes, named
 from steadhold.cli.naming import an_id
 from steadhold.cli.show import Out, printed
+from steadhold.cli.standing import teller
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
 
-SECONDS = click.FloatRange(min=1)
+SECONDS = Measure(min=1)
 
 
 @click.group()
@@ -25,7 +27,7 @@ def locks() -> None:
 
 @locks.command()
 @click.argument("prefix", default="")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def ls(client: Client, prefix: str, limit: int | None, out: Out) -> None:
@@ -46,28 +48,28 @@ def show(client: Client, name: str, out: Out) -> None:
 @click.argument("name", type=an_id)
 @click.option("--owner", metavar="ID", help="In whose name. [default: this machine and process]")
 @click.option("--ttl", type=SECONDS, default=30.0, show_default=True, metavar="SECONDS", help="How long.")
-@click.option(
-    "--wait", type=click.FloatRange(min=0, max=30), default=0.0, metavar="SECONDS", help="Stand in line so long."
-)
+@click.option("--wait", type=Measure(min=0, max=30), default=0.0, metavar="SECONDS", help="Stand in line so long.")
 @named
 @printed
-@asks
+@changes
 def acquire(
     client: Client, name: str, owner: str | None, ttl: float, wait: float, operation_id: str | None, out: Out
 ) -> None:
     """Take NAME, and print the fence. Nobody renews it: `steadhold lock run` does."""
-    taken = client.locks.acquire(name, owner=owner, ttl=ttl, wait_seconds=wait, operation_id=operation_id)
-    told: dict[str, Any] = msgspec.structs.asdict(taken)
+    grant = client.locks.acquire(
+        name, owner=owner, ttl=ttl, wait_seconds=wait, on_wait=teller(name), operation_id=operation_id
+    )
+    told: dict[str, Any] = msgspec.structs.asdict(grant)
     del told["relied_until"]  # on a clock that means nothing to others
     out.one(told)
 
 
 @locks.command()
 @click.argument("name")
-@click.argument("fence", type=int)
+@click.argument("fence", type=FENCE)
 @click.option("--ttl", type=SECONDS, default=30.0, show_default=True, metavar="SECONDS", help="How long from now.")
 @printed
-@asks
+@changes
 def renew(client: Client, name: str, fence: int, ttl: float, out: Out) -> None:
     """Hold NAME, taken under FENCE, for longer."""
     out.one(client.locks.renew(name, fence, ttl=ttl))
@@ -75,8 +77,8 @@ def renew(client: Client, name: str, fence: int, ttl: float, out: Out) -> None:
 
 @locks.command()
 @click.argument("name")
-@click.argument("fence", type=int)
-@asks
+@click.argument("fence", type=FENCE)
+@changes
 def release(client: Client, name: str, fence: int) -> None:
     """Give back NAME, taken under FENCE. Saying it again does nothing."""
     client.locks.release(name, fence)

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steadhold.cli.amounts import Measure
 from steadhold.cli.connect import asks
 from steadhold.cli.exits import LOST, Said
 from steadhold.cli.naming import an_id
+from steadhold.cli.standing import teller
 
 if TYPE_CHECKING:
     from steadhold.sdk.client import Client
@@ -38,14 +40,12 @@ def lock() -> None:
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--owner", metavar="ID", help="In whose name. [default: this machine and process]")
 @click.option(
-    "--ttl", type=click.FloatRange(min=1), default=30.0, show_default=True, metavar="SECONDS",
+    "--ttl", type=Measure(min=1), default=30.0, show_default=True, metavar="SECONDS",
     help="For how long the lock is held when nobody renews it any more.",
 )  # fmt: skip
+@click.option("--wait", type=Measure(min=0), metavar="SECONDS", help="Stand in line so long. [default: for ever]")
 @click.option(
-    "--wait", type=click.FloatRange(min=0), metavar="SECONDS", help="Stand in line so long. [default: for ever]"
-)
-@click.option(
-    "--grace", type=click.FloatRange(min=0), default=5.0, show_default=True, metavar="SECONDS",
+    "--grace", type=Measure(min=0), default=5.0, show_default=True, metavar="SECONDS",
     help="Between SIGTERM and SIGKILL, once the lock is lost.",
 )  # fmt: skip
 @asks
@@ -61,7 +61,9 @@ def run(
 
     guarded = Guarded(command, grace)
     try:
-        with client.locks.hold(name, owner=owner, ttl=ttl, wait_seconds=wait, on_lost=guarded.stop) as held:
+        with client.locks.hold(
+            name, owner=owner, ttl=ttl, wait_seconds=wait, on_lost=guarded.stop, on_wait=teller(name)
+        ) as held:
             code = guarded.run(held)
     except LockLost as lost:
         raise Said(

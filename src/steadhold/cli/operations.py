@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steadhold.cli.connect import asks
+from steadhold.cli.amounts import Measure, limited
+from steadhold.cli.connect import asks, changes
+from steadhold.cli.naming import an_id
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ def operations() -> None:
 
 
 @operations.command()
-@click.argument("operation_id")
-@click.option("--wait", type=click.FloatRange(0, 30), default=0.0, metavar="SECONDS", help="Wait for it to commit.")
+@click.argument("operation_id", type=an_id)
+@click.option("--wait", type=Measure(0, 30), default=0.0, metavar="SECONDS", help="Wait for it to commit.")
 @printed
 @asks
 def show(client: Client, operation_id: str, wait: float, out: Out) -> None:
@@ -30,16 +32,16 @@ def show(client: Client, operation_id: str, wait: float, out: Out) -> None:
 
 
 @operations.command()
-@click.argument("operation_id")
+@click.argument("operation_id", type=an_id)
 @printed
-@asks
+@changes
 def abandon(client: Client, operation_id: str, out: Out) -> None:
-    """Make sure that an operation never takes effect, unless it has: the receipt says which."""
+    """End an operation's uncertainty. It never takes effect, unless it has already: the receipt says which."""
     out.one(client.operations.abandon(operation_id))
 
 
 @operations.command()
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def ls(client: Client, limit: int | None, out: Out) -> None:

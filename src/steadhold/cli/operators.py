@@ -32,7 +32,8 @@ def new_workspace(at: dict[str, Any], name: str, subject: str) -> dict[str, Any]
         name, token.key_id, token.hash, subject=subject, by=access.Actor("operator", None)
     )  # fmt: skip
     if isinstance(_at(at, call)[0], access.Taken):
-        raise Said(f"There is a workspace {name!r} already. [workspace_exists]", CONFLICT)
+        next = "`steadhold workspaces ls` lists those that there are, with the same options."
+        raise Said(f"There is a workspace {name!r} already. [workspace_exists]", CONFLICT, next=next)
     return {"workspace": name, "key_id": token.key_id, "subject": subject, "kind": "person", "key": token.text}
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from steadhold.cli.connect import asks, named
+from steadhold.cli.connect import asks, changes, named
 from steadhold.cli.exits import USAGE, Said
+from steadhold.cli.naming import if_match
 from steadhold.cli.show import Out, printed
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def private() -> None:
 @click.argument("prefix")
 @named
 @printed
-@asks
+@changes
 def make(client: Client, kind: Literal["state", "context"], prefix: str, operation_id: str | None, out: Out) -> None:
     """Make PREFIX private. Exit code 3: names under it hold what can be read."""
     out.one(client.prefixes.make(kind, prefix, operation_id=operation_id))
@@ -49,14 +50,14 @@ def ls(client: Client, kind: Literal["state", "context"], out: Out) -> None:
 @private.command()
 @KIND
 @click.argument("prefix")
-@click.option("--if-match", type=int, required=True, metavar="N", help="Lift this revision.")
+@if_match("Lift this revision.", required=True)
 @named
-@asks
+@changes
 def lift(
-    client: Client, kind: Literal["state", "context"], prefix: str, if_match: int, operation_id: str | None
+    client: Client, kind: Literal["state", "context"], prefix: str, if_revision: int, operation_id: str | None
 ) -> None:  # fmt: skip
     """Let anything be stored under PREFIX again. What is sealed there stays sealed."""
-    client.prefixes.lift(kind, prefix, if_revision=if_match, operation_id=operation_id)
+    client.prefixes.lift(kind, prefix, if_revision=if_revision, operation_id=operation_id)
 
 
 @click.group()

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from steadhold.cli.amounts import Measure, Whole, limited
 from steadhold.cli.bodies import Verb, body, given
-from steadhold.cli.connect import asks, named
-from steadhold.cli.naming import an_id
+from steadhold.cli.connect import asks, changes, named
+from steadhold.cli.naming import an_id, if_match
 from steadhold.cli.show import Out, printed
 from steadhold.cli.when import moment
 
@@ -38,8 +39,8 @@ def schedules() -> None:
 
 def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command a schedule that is there; a revision and an operation id are passed on as they are."""
-    only = click.option("--if-match", "if_revision", type=int, metavar="N", help="Only at this revision.")
-    return click.argument("id")(only(named(printed(asks(command)))))
+    only = if_match("Only at this revision.")
+    return click.argument("id")(only(named(printed(changes(command)))))
 
 
 @schedules.command(cls=Verb)
@@ -48,46 +49,40 @@ def _steers(command: Callable[..., Any]) -> Callable[..., Any]:
 @body("INPUT", required=False)
 @click.option("--cron", metavar="EXPR", help="Five fields, or a macro such as @daily; with --time-zone.")
 @click.option("--time-zone", metavar="ZONE", help="An IANA name, such as Europe/Riga or UTC.")
-@click.option(
-    "--every-seconds", type=click.IntRange(min=1), metavar="N", help="From --starts-at on, or on whole hours."
-)
+@click.option("--every-seconds", type=Whole(min=1), metavar="N", help="From --starts-at on, or on whole hours.")
 @click.option("--at", type=moment, metavar="TIME", help="Once, as in 2026-11-29T16:00:00Z.")
 @click.option(
     "--gap", type=click.Choice(["run_after", "skip"]), help="Times that clocks jump over. [default: run_after]"
 )
 @click.option("--fold", type=click.Choice(["first", "second", "both"]), help="Times that come twice. [default: first]")
 @click.option("--missed", type=click.Choice(["skip", "latest", "all"]), help="After an outage. [default: latest]")
-@click.option("--window-seconds", type=click.IntRange(min=1), metavar="N", help="Missed longer ago: never run.")
-@click.option(
-    "--max-runs", type=click.IntRange(min=1), metavar="N", help="At most so many of those missed, the newest."
-)
+@click.option("--window-seconds", type=Whole(min=1), metavar="N", help="Missed longer ago: never run.")
+@click.option("--max-runs", type=Whole(min=1), metavar="N", help="At most so many of those missed, the newest.")
 @click.option(
     "--overlap", type=click.Choice(["skip", "coalesce", "enqueue"]), help="While one runs. [default: coalesce]"
 )
 @click.option("--sequential", is_flag=True, help="Enqueued jobs run after each other.")
-@click.option("--jitter-seconds", type=click.IntRange(min=0), metavar="N", help="Each job up to so much later.")
+@click.option("--jitter-seconds", type=Whole(min=0), metavar="N", help="Each job up to so much later.")
 @click.option("--starts-at", type=moment, metavar="TIME", help="No time before it.")
 @click.option("--ends-at", type=moment, metavar="TIME", help="No time from it on.")
-@click.option("--freshness-seconds", type=click.IntRange(min=1), metavar="N", help="How old the job's evidence may be.")
+@click.option("--freshness-seconds", type=Whole(min=1), metavar="N", help="How old the job's evidence may be.")
 @click.option("--paused", is_flag=True, help="None runs before `schedules resume`.")
 @click.option("--input-ref", metavar="REF", help="A reference to the input, instead of it.")
-@click.option("--priority", type=click.IntRange(0, 9), metavar="0…9")
-@click.option(
-    "--deadline-seconds", type=click.FloatRange(min=0), metavar="N", help="Failed if a job has not ended then."
-)
+@click.option("--priority", type=Whole(0, 9), metavar="0…9")
+@click.option("--deadline-seconds", type=Measure(min=0), metavar="N", help="Failed if a job has not ended then.")
 @click.option("--tag", "tags", multiple=True, help="Several may be given.")
 @click.option("--inbox", metavar="NAME", help="Send an event of TYPE there instead of a job; INPUT are its data.")
 @click.option("--spec", type=click.Path(exists=True, dir_okay=False), help="All of it from a JSON file, instead.")
 @click.option("--create", is_flag=True, help="Make a schedule that is not there.")
-@click.option("--if-match", "if_revision", type=int, metavar="N", help="Replace this revision.")
+@if_match("Replace this revision.")
 @named
 @printed
-@asks
+@changes
 def put(
     client: Client, id: str, job_type: str | None, input: str | None, file: str | None, spec: str | None,
     create: bool, if_revision: int | None, operation_id: str | None, out: Out, **said: Any,  # noqa: FBT001
 ) -> None:  # fmt: skip
-    """Submit a job of TYPE at each time that --cron, --every-seconds or --at says; or, to --inbox, send an event.
+    """Submit jobs of TYPE at their times. --cron, --every-seconds or --at says when; --inbox gets an event instead.
 
     INPUT is a JSON text, kept as the bytes it is; `-` reads standard input. What is due already is settled first: a
     change makes nothing run at once, and the same again changes nothing.
@@ -109,7 +104,7 @@ def put(
 
 
 @schedules.command()
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def ls(client: Client, limit: int | None, out: Out) -> None:
@@ -130,11 +125,11 @@ def show(client: Client, id: str, out: Out) -> None:
 @schedules.command()
 @click.argument("id")
 @click.option("--from", "start", type=moment, metavar="TIME", help="From then on. [default: now]")
-@click.option("--count", type=click.IntRange(min=1), metavar="N", help="So many.")
+@click.option("--count", type=Whole(min=1), metavar="N", help="So many.")
 @printed
 @asks
 def next(client: Client, id: str, start: datetime | None, count: int | None, out: Out) -> None:
-    """List when it will run, and which local times move or are left out where clocks are set."""
+    """List when it will run. Local times that move or are left out where clocks are set are marked."""
     preview = client.schedules.preview(id, start=start, count=count)
     out.many(preview.items if out.json else map(_coming, preview.items), COMING)
     if preview.paused:
@@ -143,11 +138,11 @@ def next(client: Client, id: str, start: datetime | None, count: int | None, out
 
 @schedules.command()
 @click.argument("id")
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Stop after so many.")
+@limited(100)
 @printed
 @asks
 def runs(client: Client, id: str, limit: int, out: Out) -> None:
-    """List what became of its times, the newest first: also those skipped, and why."""
+    """List what became of its times, the newest first. Those that were skipped say why."""
     found = islice(client.schedules.runs(id), limit)
     out.many(found if out.json else map(_ran, found), RAN)
 
@@ -164,7 +159,7 @@ def trigger(client: Client, id: str, out: Out, **how: Any) -> None:
 @click.argument("start", metavar="FROM", type=moment)
 @click.argument("end", metavar="TO", type=moment)
 def backfill(client: Client, id: str, start: datetime, end: datetime, out: Out, **how: Any) -> None:
-    """Run the times from FROM on and before TO of which nothing is recorded.
+    """Run times of the past that are not recorded. They begin with FROM and end before TO.
 
     Those that were there are listed too, as they are: nothing runs twice. The schedule's overlap policy holds: only
     under `--overlap enqueue` each time has a job of its own; under `coalesce` the newest stands for all.
@@ -177,23 +172,23 @@ def backfill(client: Client, id: str, start: datetime, end: datetime, out: Out, 
 @schedules.command()
 @_steers
 def pause(client: Client, id: str, out: Out, **how: Any) -> None:
-    """Let none of its times run until `resume`; what was submitted goes on."""
+    """Let none of its times run until `resume`. What was submitted goes on."""
     out.one(client.schedules.pause(id, **how), if_true=FLAGS)
 
 
 @schedules.command()
 @_steers
 def resume(client: Client, id: str, out: Out, **how: Any) -> None:
-    """Let its times run again from now on; those of the pause are recorded as skipped."""
+    """Let its times run again from now on. Those of the pause are recorded as skipped."""
     out.one(client.schedules.resume(id, **how), if_true=FLAGS)
 
 
 @schedules.command()
 @click.argument("id")
-@click.option("--if-match", "if_revision", type=int, required=True, metavar="N", help="Delete this revision.")
+@if_match("Delete this revision.", required=True)
 @named
 @printed
-@asks
+@changes
 def delete(client: Client, id: str, if_revision: int, operation_id: str | None, out: Out) -> None:
     """Delete a schedule. What was due before runs; the revision that is printed is the deletion's own."""
     revision = client.schedules.delete(id, if_revision=if_revision, operation_id=operation_id)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -10,14 +12,19 @@ from typing import Any, Final
 import click
 import msgspec
 
-from steadhold.cli.exits import legible
+from steadhold.cli.exits import Said
 from steadhold.kit import exact
+from steadhold.kit.legible import legible
 
 CELL_CHARS_MAX: Final = 60
 LIVE_CHARS_MIN: Final = 9  # the width of a column whose rows are yet to come; the longest state fits
 
 DEPTH_MAX: Final = 3  # what lies deeper is shown as the JSON it is
 
+_ACTED_ON: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?![\n]|\\Z)")
+"""What a terminal obeys and does not show: control characters that are no layout, and turns of writing direction.
+
+A lone CR writes one line over another."""
 _WORDS: Final = {b"null": "-", b"true": "yes", b"false": "no"}
 _EMPTY: Final = (b"null", b'""', b"[]", b"{}")
 
@@ -32,7 +39,7 @@ class Out:
     def one(self, item: Any, *, if_true: Sequence[str] = ()) -> None:
         """Print one thing: a line of JSON, or a line for each member that says anything; `if_true` only say yes."""
         if self.json:
-            click.echo(line(item))
+            _echo(item)
             return
         silent = dict.fromkeys(if_true, b"false")
         said = {n: value for n, value in _members(item).items() if value != silent.get(n)}
@@ -43,7 +50,7 @@ class Out:
         """Print a list: a line of JSON for each as it comes, or a table of some columns."""
         if self.json:
             for item in items:
-                click.echo(line(item))
+                _echo(item)
             return
         rows = [[_short(_cell(members.get(name, b"null"))) for name in columns] for members in map(_members, items)]
         heads = [name.upper() for name in columns]
@@ -64,7 +71,7 @@ class Out:
     def each(self, item: Any, columns: Sequence[str]) -> None:
         """Print one of a list without an end, at once."""
         if self.json:
-            click.echo(line(item))
+            _echo(item)
             return
         heads, members = [name.upper() for name in columns], _members(item)
         rows = [[_short(_cell(members.get(name, b"null"))) for name in columns]]
@@ -79,9 +86,41 @@ def line(item: Any) -> bytes:
     return msgspec.json.encode(_told(item)).replace(b"\n", b" ").replace(b"\r", b" ")
 
 
-def raw(data: bytes) -> None:
-    """Print bytes as they are; on a terminal the prompt begins a new line after them."""
-    click.echo(data, nl=sys.stdout.isatty() and not data.endswith(b"\n"))
+def raw(pieces: Iterable[bytes]) -> None:
+    """Print bytes as they are; on a terminal only text, after which the prompt begins a new line."""
+    terminal, last, out = sys.stdout.isatty(), b"\n", sys.stdout.buffer
+    try:
+        for piece in _readable(pieces) if terminal else pieces:
+            out.write(piece)
+            last = piece or last
+    finally:
+        if terminal and not last.endswith(b"\n"):
+            out.write(b"\n")
+        out.flush()
+
+
+def _readable(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Pieces of text. Raises Said before one that is none: a terminal would act on it."""
+    decoder, text = codecs.getincrementaldecoder("utf-8")(), ""
+    for piece in pieces:
+        try:
+            text = ("\r" if text.endswith("\r") else "") + decoder.decode(piece)
+        except UnicodeDecodeError:
+            text = "\0"
+        if _ACTED_ON.search(text):
+            why = "These bytes are no text that a terminal could show."
+            raise Said(why, next="`> FILE` writes them into a file; `| cat` shows them nevertheless.")
+        yield piece
+
+
+def _echo(item: Any) -> None:
+    """Print a line of JSON; on a terminal what that would obey is escaped, which JSON reads as the same."""
+    text = line(item)
+    click.echo(_ACTED_ON.sub(_escape, text.decode()) if sys.stdout.isatty() else text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def printed(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from steadhold.cli.amounts import Whole, limited
 from steadhold.cli.bodies import Verb, body, needed
-from steadhold.cli.connect import asks, named
+from steadhold.cli.connect import asks, changes, named
+from steadhold.cli.naming import if_match
 from steadhold.cli.show import Out, printed, raw
 
 if TYPE_CHECKING:
@@ -23,31 +25,31 @@ def state() -> None:
 
 @state.command()
 @click.argument("name")
-@click.option("--revision", type=int, metavar="N", help="An older revision that is still kept.")
+@click.option("--revision", type=Whole(min=1), metavar="N", help="An older revision that is still kept.")
 @click.option("--meta", is_flag=True, help="Print revision, size and digest instead of the bytes.")
 @printed
 @asks
 def get(client: Client, name: str, revision: int | None, meta: bool, out: Out) -> None:  # noqa: FBT001 - a flag
-    """Write the bytes of NAME to standard output, exactly as they were stored."""
+    """Write the bytes of NAME to standard output. They are exactly those that were stored."""
     found = client.state.get(name, revision=revision)
     if meta:
         out.one(
             {"name": name, "revision": found.revision, "bytes": len(found.raw), "digest": found.digest.hex()}
         )  # fmt: skip
     else:
-        raw(found.raw)
+        raw([found.raw])
 
 
 @state.command(cls=Verb)
 @click.argument("name")
 @body("VALUE", required=True)
-@click.option("--if-match", type=int, metavar="N", help="Replace this revision.")
+@if_match("Replace this revision.")
 @click.option("--create", is_flag=True, help="Write a name that holds nothing.")
 @named
 @printed
-@asks
+@changes
 def put(
-    client: Client, name: str, value: str | None, file: str | None, if_match: int | None, create: bool,  # noqa: FBT001
+    client: Client, name: str, value: str | None, file: str | None, if_revision: int | None, create: bool,  # noqa: FBT001
     operation_id: str | None, out: Out,
 ) -> None:  # fmt: skip
     """Store VALUE, a JSON text, as the bytes it is. `-` reads standard input.
@@ -55,33 +57,33 @@ def put(
     Either --create or --if-match says what is replaced; exit code 3 tells that somebody else wrote first.
     """
     data = needed("VALUE", value, file)
-    if create == (if_match is not None):
+    if create == (if_revision is not None):
         raise click.UsageError("Say what is replaced: --create where NAME holds nothing, or --if-match REVISION.")
-    if if_match is None:
+    if if_revision is None:
         out.one(client.state.create(name, raw=data, operation_id=operation_id))
     else:
-        out.one(client.state.put(name, raw=data, if_revision=if_match, operation_id=operation_id))
+        out.one(client.state.put(name, raw=data, if_revision=if_revision, operation_id=operation_id))
 
 
 @state.command()
 @click.argument("name")
-@click.option("--if-match", type=int, required=True, metavar="N", help="Delete this revision.")
+@if_match("Delete this revision.", required=True)
 @named
 @printed
-@asks
-def delete(client: Client, name: str, if_match: int, operation_id: str | None, out: Out) -> None:
+@changes
+def delete(client: Client, name: str, if_revision: int, operation_id: str | None, out: Out) -> None:
     """Delete NAME. The revision that is printed is the deletion's own."""
-    out.one(client.state.delete(name, if_revision=if_match, operation_id=operation_id))
+    out.one(client.state.delete(name, if_revision=if_revision, operation_id=operation_id))
 
 
 @state.command(cls=Verb)
 @click.argument("name")
 @click.option("--exec", "command", required=True, metavar="CMD", help="Gets the value, writes the new one.")
 @click.option("--create", metavar="VALUE", help="What CMD gets where NAME holds nothing.")
-@click.option("--tries", type=click.IntRange(min=1), default=16, show_default=True, help="How often to decide anew.")
+@click.option("--tries", type=Whole(min=1), default=16, show_default=True, help="How often to decide anew.")
 @named
 @printed
-@asks
+@changes
 def update(
     client: Client, name: str, command: str, create: str | None, tries: int, operation_id: str | None, out: Out
 ) -> None:
@@ -97,8 +99,8 @@ def update(
 
 @state.command()
 @click.argument("name")
-@click.option("--since", type=int, metavar="N", help="A revision you have already: it is not printed again.")
-@click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@click.option("--since", type=Whole(min=0), metavar="N", help="A revision you have already: it is not printed again.")
+@click.option("--count", type=Whole(min=1), metavar="N", help="Stop after so many.")
 @printed
 @asks
 def watch(client: Client, name: str, since: int | None, count: int | None, out: Out) -> None:
@@ -112,11 +114,11 @@ def watch(client: Client, name: str, since: int | None, count: int | None, out: 
 
 @state.command()
 @click.argument("prefix", default="")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many.")
+@limited()
 @printed
 @asks
 def ls(client: Client, prefix: str, limit: int | None, out: Out) -> None:
-    """List names under PREFIX, which is made of whole segments, in the order of their bytes."""
+    """List names under PREFIX. It is made of whole segments; the order is that of the names' bytes."""
     out.many(islice(client.state.names(prefix), limit), ("name", "revision", "bytes", "changed_at"))
 
 

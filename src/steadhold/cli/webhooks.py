@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from steadhold.cli.connect import asks, named
+from steadhold.cli.amounts import Measure, Whole, limited
+from steadhold.cli.connect import asks, changes, named
 from steadhold.cli.exits import USAGE, Said
+from steadhold.cli.naming import if_match
 from steadhold.cli.show import Out, printed
 from steadhold.cli.when import moment
 
@@ -22,7 +24,10 @@ STATES: Final = ("pending", "delivered", "exhausted", "cancelled", "skipped", "b
 
 @click.group()
 def webhooks() -> None:
-    """Events sent to an address: signed, tried again, and sent again when you ask."""
+    """Events sent to an address: signed, tried again, and sent again when you ask.
+
+    While you develop, `steadhold listen` sends them to an address of yours, and `steadhold trigger` sends test events.
+    """
 
 
 @webhooks.command()
@@ -30,18 +35,18 @@ def webhooks() -> None:
 @click.argument("types", nargs=-1, required=True)
 @click.option("--ordered", is_flag=True, help="Those of one aggregate in the order of its revisions.")
 @click.option("--on-exhausted", type=click.Choice(("skip", "block")), help="What then becomes of those behind.")
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Deliveries a second, at most.")
-@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Deliveries at once, at most.")
+@click.option("--rate", type=Measure(min=0, min_open=True), metavar="N", help="Deliveries a second, at most.")
+@click.option("--concurrency", type=Whole(min=1), metavar="N", help="Deliveries at once, at most.")
 @click.option("--header", "fields", multiple=True, metavar="NAME:VALUE", help="Sent too; kept sealed. May be repeated.")
 @click.option("--asymmetric", is_flag=True, help="Sign by v1a too.")
 @named
 @printed
-@asks
+@changes
 def create(
     client: Client, address: str, types: tuple[str, ...], ordered: bool, fields: tuple[str, ...], asymmetric: bool,  # noqa: FBT001
     out: Out, **said: Any,
 ) -> None:  # fmt: skip
-    """Make a webhook that gets events of TYPES (globs, as in 'job.*'), disabled. Its secret is shown this once."""
+    """Make a webhook that gets events of TYPES. Globs, as 'job.*'. It is disabled; its secret is shown this once."""
     made = client.webhooks.create(
         address, types, ordered="aggregate" if ordered else None, headers=_headers(fields),
         asymmetric=asymmetric or None, **said,
@@ -57,7 +62,7 @@ def _headers(fields: tuple[str, ...]) -> dict[str, str] | None:
 
 
 @webhooks.command()
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Stop after so many.")
+@limited(100)
 @printed
 @asks
 def ls(client: Client, limit: int, out: Out) -> None:
@@ -78,7 +83,7 @@ def show(client: Client, webhook_id: str, out: Out) -> None:
 @click.argument("webhook_id")
 @named
 @printed
-@asks
+@changes
 def enable(client: Client, webhook_id: str, out: Out, **said: Any) -> None:
     """Let deliveries begin; of one that is paused, at once."""
     out.one(client.webhooks.enable(webhook_id, **said))
@@ -88,7 +93,7 @@ def enable(client: Client, webhook_id: str, out: Out, **said: Any) -> None:
 @click.argument("webhook_id")
 @named
 @printed
-@asks
+@changes
 def disable(client: Client, webhook_id: str, out: Out, **said: Any) -> None:
     """Begin no more attempts."""
     out.one(client.webhooks.disable(webhook_id, **said))
@@ -96,9 +101,9 @@ def disable(client: Client, webhook_id: str, out: Out, **said: Any) -> None:
 
 @webhooks.command()
 @click.argument("webhook_id")
-@click.option("--if-match", "if_revision", type=int, metavar="N", required=True, help="Only at this revision.")
+@if_match("Only at this revision.", required=True)
 @named
-@asks
+@changes
 def delete(client: Client, webhook_id: str, **said: Any) -> None:
     """Remove a webhook and its secrets."""
     client.webhooks.delete(webhook_id, **said)
@@ -106,11 +111,11 @@ def delete(client: Client, webhook_id: str, **said: Any) -> None:
 
 @webhooks.command()
 @click.argument("webhook_id")
-@click.option("--grace-seconds", type=click.FloatRange(min=0), default=86_400.0, show_default=True, metavar="N",
+@click.option("--grace-seconds", type=Measure(min=0), default=86_400.0, show_default=True, metavar="N",
               help="For so long the secret before it signs too.")  # fmt: skip
 @named
 @printed
-@asks
+@changes
 def rotate(client: Client, webhook_id: str, out: Out, **said: Any) -> None:
     """Sign with a new secret, which is shown this once."""
     out.one(client.webhooks.rotate(webhook_id, **said))
@@ -121,7 +126,7 @@ def rotate(client: Client, webhook_id: str, out: Out, **said: Any) -> None:
 @click.option("--type", metavar="TYPE", help="Of the test event. [default: webhook.ping]")
 @named
 @printed
-@asks
+@changes
 def ping(client: Client, webhook_id: str, out: Out, **said: Any) -> None:
     """Send a test event, also to a webhook that is disabled."""
     out.one(client.webhooks.ping(webhook_id, **said))
@@ -130,7 +135,7 @@ def ping(client: Client, webhook_id: str, out: Out, **said: Any) -> None:
 @webhooks.command()
 @click.argument("webhook_id")
 @click.option("--state", type=click.Choice(STATES))
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Stop after so many.")
+@limited(100)
 @printed
 @asks
 def deliveries(client: Client, webhook_id: str, limit: int, out: Out, **which: Any) -> None:
@@ -151,24 +156,23 @@ def delivery(client: Client, delivery_id: str, out: Out) -> None:
 @click.argument("delivery_id")
 @named
 @printed
-@asks
+@changes
 def cancel(client: Client, delivery_id: str, out: Out, **said: Any) -> None:
-    """Attempt a delivery no more; outcome `unknown` where it may have arrived."""
+    """Attempt a delivery no more. Its outcome is `unknown` where it may have arrived."""
     out.one(client.webhooks.cancel(delivery_id, **said))
 
 
 @webhooks.command()
 @click.argument("webhook_id")
-@click.option("--since", required=True, metavar="TIME", help="From when on, as in 2026-11-29T16:00:00Z.")
-@click.option("--until", metavar="TIME", help="Until when. [default: now]")
+@click.option("--since", required=True, type=moment, metavar="TIME", help="From when on, as in 2026-11-29T16:00:00Z.")
+@click.option("--until", type=moment, metavar="TIME", help="Until when. [default: now]")
 @click.option("--only", type=click.Choice(("failed", "missing", "all")), default="failed", show_default=True)
 @named
 @printed
-@asks
-def replay(client: Client, webhook_id: str, since: str, until: str | None, out: Out, **said: Any) -> None:
-    """Send again what came between two moments; `replayed` tells how far that is."""
-    to = None if until is None else moment(until)
-    out.one(client.webhooks.replay(webhook_id, since=moment(since), until=to, **said))
+@changes
+def replay(client: Client, webhook_id: str, out: Out, **said: Any) -> None:
+    """Send again what came between two moments. `replayed` tells how far that is."""
+    out.one(client.webhooks.replay(webhook_id, **said))
 
 
 @webhooks.command()
@@ -184,9 +188,9 @@ def replayed(client: Client, replay_id: str, out: Out) -> None:
 @click.argument("replay_id")
 @named
 @printed
-@asks
+@changes
 def cancel_replay(client: Client, replay_id: str, out: Out, **said: Any) -> None:
-    """Carry a replay on no further; what it has placed is sent all the same."""
+    """Carry a replay on no further. What it has placed is sent all the same."""
     out.one(client.webhooks.cancel_replay(replay_id, **said))
 
 
@@ -194,7 +198,7 @@ def cancel_replay(client: Client, replay_id: str, out: Out, **said: Any) -> None
 @click.argument("delivery_id")
 @named
 @printed
-@asks
+@changes
 def resend(client: Client, delivery_id: str, out: Out, **said: Any) -> None:
     """Send the event of a delivery again, by a delivery of its own."""
     out.one(client.webhooks.resend(delivery_id, **said))
@@ -204,7 +208,7 @@ def resend(client: Client, delivery_id: str, out: Out, **said: Any) -> None:
 @click.argument("type")
 @click.option("--webhook", "webhook_id", metavar="ID", help="Only to this one. [default: to all whose types match]")
 @printed
-@asks
+@changes
 def trigger(client: Client, type: str, webhook_id: str | None, out: Out) -> None:
     """Send a test event of TYPE to webhooks, also to those that are disabled."""
     from steadhold.events import matches

@@ -29,7 +29,7 @@ def workspaces() -> None:
 @databased
 @addressed
 def create(name: str, subject: str, operation_id: str | None, out: Out, **where: Any) -> None:
-    """Create a workspace and print its first key, this once: a person's, with every scope."""
+    """Create a workspace and print its first key. It is shown this once; it is a person's, with every scope."""
     if (at := database(where)) is not None:
         from steadhold.cli.operators import new_workspace
 

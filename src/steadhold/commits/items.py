@@ -54,7 +54,7 @@ def read(ask: Request) -> list[Read]:
     for part, items in found.items():
         for index, raw in enumerate(items):
             try:
-                read.append(_item(replace(ask, fresh=next(fresh)), part, index, raw, seen))
+                read.append(_item(replace(ask, drawn=next(fresh)), part, index, raw, seen))
             except Stop as stopped:
                 raise Stop(placed(stopped.problem, part, index)) from None
     return read
@@ -113,8 +113,9 @@ def _asked(ask: Request, op: Op, params: dict[str, str], said: Members) -> Ask[A
         most = route.body_bytes_max
         stop("too_large", f"{op.content} has at most {most} bytes; these are {len(content)}.", bytes_max=most)
     request = Request(
-        ask.who, ask.workspace, params, {}, {}, content, ask.operation, (), if_match, if_none_match, ask.fresh,
+        ask.who, ask.workspace, params, {}, {}, content, ask.operation, (), if_match, if_none_match,
         "PUT" if route.method == "GET" else route.method, route.path, ask.permits, ask.reach, ask.trace,
+        drawn=ask.fresh,
     )  # fmt: skip
     try:
         asked = route.handle(request)

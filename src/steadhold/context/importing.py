@@ -108,7 +108,7 @@ class Import:
         kind = entry.records.get(OURS + "content_type", OCTETS)
         expected = None if match is None else int(match)
         fresh = f"{self.ask.fresh}.{len(self.files)}"
-        return Target(self.ask.workspace, path, expected, kind, fresh, size=entry.size)
+        return Target(self.ask.workspace, path, expected, kind, fresh, self.ask.fences, entry.size)
 
     def _written(self, target: Target, records: Any) -> Asking:
         self.target = target

@@ -16,7 +16,7 @@ from steadhold.context.model import (
 )
 from steadhold.context.writing import SQL
 from steadhold.kit.limits import CONTEXT_WHOLE_BYTES_MAX
-from steadhold.kit.paths import spans
+from steadhold.kit.paths import EVERYWHERE, spans
 from steadhold.kit.plan import Plan, one, operation, rows
 from steadhold.kit.sql import Row
 
@@ -42,7 +42,7 @@ def get_revision(workspace: str, path: Path, revision: int) -> Plan[Stored | Mis
 
 
 @operation
-def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[str] = ("",)) -> Plan[list[Entry]]:
+def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[str] = EVERYWHERE) -> Plan[list[Entry]]:
     """List files under a prefix of whole segments, in byte order, from behind `after`.
 
     `within` are prefixes that narrow the list to the paths that are under one of them, too.

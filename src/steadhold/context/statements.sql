@@ -69,7 +69,8 @@ with i as materialized (
   from i cross join ({settings}) s
   where i.make and i.path <> all(array(select held.path from held)) and not exists (
     -- purged while we waited for it: the floor above is older than that, so look again
-    select from steadhold.context_files f where f.workspace = :workspace::text and f.path = i.path)
+    select from steadhold.context_files f
+    where f.workspace = :workspace::text and f.path = any(:path::text[]) and f.path = i.path)
   order by i.path
   on conflict (workspace, path) do nothing
   returning path, revision
@@ -216,8 +217,9 @@ with settings as ({settings}
 ), spent as (  -- as in `write`
   delete from steadhold.context_revisions r
   where r.workspace = :workspace::text and r.ctid = any(array(
-    select o.ctid from target
-    join steadhold.context_revisions o on o.workspace = :workspace::text and o.file = target.file
+    select o.ctid from target cross join lateral (
+      select o.ctid from steadhold.context_revisions o
+      where o.workspace = :workspace::text and o.file = target.file offset 0) o
     union all
     select o.ctid from source cross join lateral (
       select o.ctid from steadhold.context_revisions o

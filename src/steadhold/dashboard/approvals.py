@@ -104,29 +104,17 @@ async def vote(view: View) -> Outcome:
     said: dict[str, Any] = {"decision": view.form.get("decision", ""), "hash": view.form.get("hash", "")}
     if comment := view.text("comment").strip():
         said["comment"] = comment
-    return await _do(view, "votes", said)
+    return await view.act("/approvals", "votes", _one, body=said)
 
 
 async def withdraw(view: View) -> Outcome:
     """Take a question back."""
-    return await _do(view, "withdraw", {})
+    return await view.act("/approvals", "withdraw", _one, body={})
 
 
 async def revoke(view: View) -> Outcome:
     """End a grant before it is used."""
-    return await _do(view, "revoke", {})
-
-
-async def _do(view: View, verb: str, body: dict[str, Any]) -> Outcome:
-    """Do it; where it is refused, the page says why, with what is so now."""
-    id = view.params["id"]
-    try:
-        await view.post("/v1/approvals", id, verb, body=body)
-    except Refused as no:
-        if no.status == 404:
-            raise
-        return await _one(view, no)
-    return view.go("/approvals", id)
+    return await view.act("/approvals", "revoke", _one, body={})
 
 
 ROOM = Room(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -69,7 +70,7 @@ def _with_row(call: Call[T], route: Route, ask: Request) -> Call[T]:
             yield from access.audit(call.workspace, actor(ask), kind_of(route), resource=ask.path)
         return outcome
 
-    return replace(call, begin=plan)
+    return call.around(plan)
 
 
 def kind_of(route: Route) -> str:
@@ -108,6 +109,7 @@ class Inner:
     status: int = 0
     fields: Fields = ()
     came: bytes = b""
+    task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
 
     async def receive(self) -> Any:
         """The body, which was there from the beginning; then the word that the client has gone, once it has."""

@@ -38,8 +38,7 @@ class Desk:
         self._fresh_enough(session, method, path)
         inner = self._inner(session, method, path, query, headers, body)
         await self._doors.answer(inner)
-        fields = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in inner.fields}
-        return Answered(inner.status or 503, fields, inner.came, readable=self.permits(session, PAYLOADS, None))
+        return self._answered(session, inner)
 
     async def hand_on(
         self, session: Session, download: Download, turn: Turn, head: list[tuple[bytes, bytes]]
@@ -54,7 +53,7 @@ class Desk:
         inner.shown = lambda fields: [*head, *(field for field in fields if field[0] in KEPT)]
         await self._doors.answer(inner)
         if inner.status >= 400:
-            raise refused(inner.status, inner.came)
+            raise refused(self._answered(session, inner))
 
     async def play(self, call: Call[Any]) -> Any:
         """Play a plan that reads."""
@@ -67,6 +66,10 @@ class Desk:
     def reaches(self, session: Session, scope: str) -> bool:
         """Whether the key may do this to some names at least."""
         return bool(self.above.reach(session.who, scope))
+
+    def _answered(self, session: Session, inner: Inner) -> Answered:
+        fields = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in inner.fields}
+        return Answered(inner.status or 503, fields, inner.came, readable=self.permits(session, PAYLOADS, None))
 
     def _inner(
         self, session: Session, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 from steadhold.dashboard.page import Action, Outcome, Page, Refused, Room, View
 from steadhold.effects.model import RECONCILIATIONS
@@ -52,24 +52,12 @@ async def reconcile(view: View) -> Outcome:
     said = {"outcome": view.form.get("outcome", ""), "evidence_ref": view.form.get("evidence_ref", "").strip()}
     if evidence := view.form.get("evidence_id", "").strip():
         said["evidence_id"] = evidence
-    return await _do(view, "reconcile", said)
+    return await view.act("/effects", "reconcile", _one, body=said, revision=view.number("revision"))
 
 
 async def abandon(view: View) -> Outcome:
     """Give up what was not begun."""
-    return await _do(view, "abandon", {})
-
-
-async def _do(view: View, verb: str, body: dict[str, Any]) -> Outcome:
-    """Do it to what was shown: to the revision that came with the form. Where it is refused, the page says why."""
-    seen = view.number("revision")
-    try:
-        await view.post("/v1/effects", view.params["id"], verb, body=body, revision=seen)
-    except Refused as no:
-        if no.status == 404:
-            raise
-        return await _one(view, no)
-    return view.go("/effects", view.params["id"])
+    return await view.act("/effects", "abandon", _one, body={}, revision=view.number("revision"))
 
 
 ROOM = Room(

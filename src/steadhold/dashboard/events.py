@@ -6,7 +6,9 @@ import asyncio
 from typing import Any, Final
 
 from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View, instant, whole
+from steadhold.events import retrying
 from steadhold.events.glance import glance
+from steadhold.kit.limits import PUBLICATIONS_RETRIED_MAX
 
 READ, OPERATE = "events:read", "events:operate"
 EVENTS_SHOWN: Final = 100
@@ -68,9 +70,30 @@ async def aggregate(view: View) -> Outcome:
 
 async def publications(view: View) -> Outcome:
     """What is on its way, or waits for somebody."""
+    return await _publications(view, None)
+
+
+async def _publications(view: View, no: Refused | None) -> Outcome:
     state = view.query.get("state") or "parked"
-    listed = await view.get("/v1/publications", state=state, limit=100, cursor=view.query.get("cursor"))
-    return view.show("events/publications.html", listed=listed, state=state, states=STATES)
+    listed, parked = await asyncio.gather(
+        view.get("/v1/publications", state=state, limit=100, cursor=view.query.get("cursor")),
+        view.play(retrying.retry_parked.call(view.workspace)),
+    )
+    return view.show(
+        "events/publications.html", listed=listed, state=state, states=STATES, parked=parked.count,
+        most=PUBLICATIONS_RETRIED_MAX, no=no,
+    )  # fmt: skip
+
+
+async def retry_parked(view: View) -> Outcome:
+    """Publish now what is parked, if it is as many as was shown."""
+    try:
+        await view.post("/v1/publications:retry", body={"expect_count": view.number("count") or 0})
+    except Refused as no:
+        if no.code != "count_changed":
+            raise
+        return await _publications(view, no)
+    return view.go("/publications", state="parked")
 
 
 async def retry(view: View) -> Go:
@@ -157,6 +180,7 @@ ROOM = Room(
         Page("/subscriptions/{id}", subscription, READ),
     ),
     actions=(
+        Action("/publications:retry", retry_parked, OPERATE, done="They are published now; what is left stands below."),
         Action("/publications/{id:uuid}/retry", retry, OPERATE, done="It is published now."),
         Action("/publications/{id:uuid}/skip", skip, OPERATE, done="It is never published."),
         Action("/subscriptions:new", put, OPERATE, done="From now on these events go there."),

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from steadhold.access.authenticate import Keyring
 from steadhold.dashboard import guard, rendering
@@ -39,7 +39,7 @@ class Front:
         self._sessions = Sessions(keyring, doors.above.play)
         self._desk = Desk(routes, doors, self._sessions)
         self._above, self._public_url = doors.above, public_url
-        self._secure = public_url.startswith("https:")
+        self._secure = urlsplit(public_url).scheme == "https"
         self._pages: dict[int, tuple[Room, Page | Action]] = {}
         self._router = Router(self._routes())
         self._done = {f"{room.name}-{n}": act.done for room in ROOMS for n, act in enumerate(room.actions)}
@@ -156,6 +156,8 @@ class Front:
     async def _show(self, turn: Turn, view: View | None, shown: Shown, room: Room | None = None) -> None:
         done = "" if turn.partial or view is None else self._done.get(turn.cookie(guard.DONE), "")
         more = [(b"set-cookie", self._cookie(turn, guard.DONE, "", 0))] if done else []
+        if shown.after:
+            more.append((b"retry-after", shown.after.encode("latin-1")))
         facts = {"view": view, "here": room, "done": done, "root": turn.root, **shown.facts}
         body = await asyncio.to_thread(rendering.render, shown.template, facts | {"menu": _menu(view)})
         await reply(turn, shown.status, (*PAGE, (b"content-type", HTML), *more), body)
@@ -183,7 +185,7 @@ class Front:
         }
         view = None if session is None else View(self._desk, session, turn.root, turn.path, {}, turn.query)
         template = "part_refused.html" if turn.partial else "refused.html"
-        await self._show(turn, view, Shown(template, facts, no.status))
+        await self._show(turn, view, Shown(template, facts, no.status, no.after))
 
     def _troubled(self, error: Exception, turn: Turn) -> Refused:
         problem = self._above.trouble(error)
@@ -203,7 +205,7 @@ class Front:
 def told(problem: Problem) -> Refused:
     """A problem of our own, to be shown as a page."""
     facts = {"code": problem.code, "detail": problem.detail, **problem.extras}
-    return Refused(PROBLEMS[problem.code].status, facts)
+    return Refused(PROBLEMS[problem.code].status, facts, dict(problem.headers).get("retry-after", ""))
 
 
 def _in_scope(view: View, page: Page | Action) -> None:

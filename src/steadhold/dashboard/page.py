@@ -26,11 +26,12 @@ _LEFT_OUT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page: its template and what it is filled with."""
+    """A page: its template, what it is filled with, and in how many seconds to come again, where that is told."""
 
     template: str
     facts: Mapping[str, Any]
     status: int = 200
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Download:
 
 Outcome: TypeAlias = Shown | Go | Download
 Handler: TypeAlias = "Callable[[View], Awaitable[Outcome]]"
+Otherwise: TypeAlias = "Callable[[View, Refused], Awaitable[Outcome]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +95,11 @@ class Room:
 
 
 class Refused(Exception):
-    """A door said no. Where a page does not catch it, it is shown as a page."""
+    """A door said no. Where a page does not catch it, it is shown as a page. `after` is what Retry-After said."""
 
-    def __init__(self, status: int, facts: Mapping[str, Any]) -> None:
+    def __init__(self, status: int, facts: Mapping[str, Any], after: str = "") -> None:
         super().__init__(str(facts.get("code")))
-        self.status, self.facts = status, facts
+        self.status, self.facts, self.after = status, facts, after
 
     @property
     def code(self) -> str:
@@ -214,6 +216,20 @@ class View:
             said.setdefault("content-type", "application/json")
         return _said_yes(await self.desk.ask(self.session, method, whole, asked, said, raw))
 
+    async def act(self, room: str, verb: str, otherwise: Otherwise, **more: Any) -> Outcome:
+        """Do something to what the page `<room>/{id}` shows, and go back there; `more` as of `send`.
+
+        Where that is refused, `otherwise` shows the page with the reason.
+        """
+        id = self.params["id"]
+        try:
+            await self.post(f"/v1{room}", id, verb, **more)
+        except Refused as no:
+            if no.status == 404:
+                raise
+            return await otherwise(self, no)
+        return self.go(room, id)
+
     def number(self, name: str) -> int | None:
         """The whole number in a field of the form; None where the field is absent or empty. Raises Stop for others."""
         said = self.form.get(name, "").strip()
@@ -239,7 +255,8 @@ class View:
 
         `no` is why a door refused, where one did: its status is the page's, unless that is given.
         """
-        return Shown(template, {"no": no, **facts}, status or (200 if no is None else no.status))
+        said = status or (200 if no is None else no.status)
+        return Shown(template, {"no": no, **facts}, said, "" if no is None else no.after)
 
     def go(self, path: str, /, *segments: str, **query: Any) -> Go:
         """Go to a page after an action; `done` of the action is told there."""
@@ -264,9 +281,10 @@ def instant(text: str) -> str:
 def _said_yes(answered: Answered) -> Answered:
     if 200 <= answered.status < 300:
         return answered
-    raise refused(answered.status, answered.body)
+    raise refused(answered)
 
 
-def refused(status: int, body: bytes) -> Refused:
+def refused(answered: Answered) -> Refused:
     """What a door said that says no; an answer that was cut says nothing more."""
-    return Refused(status, msgspec.json.decode(body) if body else {"code": "unavailable"})
+    facts = msgspec.json.decode(answered.body) if answered.body else {"code": "unavailable"}
+    return Refused(answered.status, facts, answered.headers.get("retry-after", ""))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 from steadhold.dashboard.facts import Facts
 from steadhold.dashboard.page import Action, Go, Outcome, Page, Refused, Room, View, instant
@@ -58,33 +58,23 @@ def target(spec: Facts) -> tuple[str, str, str]:
 
 async def trigger(view: View) -> Outcome:
     """Run it now."""
-    return await _do(view, "trigger")
+    return await view.act("/schedules", "trigger", _one)
 
 
 async def pause(view: View) -> Outcome:
     """Let no instant run."""
-    return await _do(view, "pause", revision=view.number("revision"))
+    return await view.act("/schedules", "pause", _one, revision=view.number("revision"))
 
 
 async def resume(view: View) -> Outcome:
     """Let instants run again."""
-    return await _do(view, "resume", revision=view.number("revision"))
+    return await view.act("/schedules", "resume", _one, revision=view.number("revision"))
 
 
 async def backfill(view: View) -> Outcome:
     """Run past instants, from one moment and before another; a moment typed without its zone is UTC."""
     said = {name: instant(view.form.get(name, "").strip()) for name in ("from", "to")}
-    return await _do(view, "backfill", body=said)
-
-
-async def _do(view: View, verb: str, **more: Any) -> Outcome:
-    try:
-        await view.post("/v1/schedules", view.params["id"], verb, **more)
-    except Refused as no:
-        if no.status == 404:
-            raise
-        return await _one(view, no)
-    return view.go("/schedules", view.params["id"])
+    return await view.act("/schedules", "backfill", _one, body=said)
 
 
 async def delete(view: View) -> Go | Outcome:

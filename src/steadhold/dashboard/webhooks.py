@@ -70,20 +70,12 @@ async def rotate(view: View) -> Outcome:
 
 async def enable(view: View) -> Outcome:
     """Let deliveries begin."""
-    return await _do(view, "enable")
+    return await view.act("/webhooks", "enable", _one)
 
 
 async def disable(view: View) -> Outcome:
     """Begin no more attempts."""
-    return await _do(view, "disable")
-
-
-async def _do(view: View, verb: str) -> Outcome:
-    try:
-        await view.post("/v1/webhooks", view.params["id"], verb)
-    except Refused as no:
-        return await _one(view, no)
-    return view.go("/webhooks", view.params["id"])
+    return await view.act("/webhooks", "disable", _one)
 
 
 async def ping(view: View) -> Outcome:

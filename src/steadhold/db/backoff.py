@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Final
+
+SPREAD: Final = random.SystemRandom()
+"""Of its own: nobody else's sequence is disturbed, and forks do not repeat it."""
 
 
 def pauses(first_seconds: float, seconds_max: float) -> Iterator[float]:
     """Seconds to wait before each further try, without end."""
-    spread = random.SystemRandom()
     pause = first_seconds
     while True:
-        yield pause * spread.uniform(0.5, 1.0)
+        yield pause * SPREAD.uniform(0.5, 1.0)
         pause = min(pause * 2, seconds_max)

@@ -145,7 +145,7 @@ def _pooler(f: Facts) -> Iterator[Finding]:
         return
     leaks = " A setting of one connection was seen by another." if f.pooler.leaks else ""
     says = (
-        f"A transaction pooler stands between.{leaks} steadhold keeps no session state and works through it,"
+        f"A transaction pooler stands between.{leaks} steadhold keeps nothing in its sessions and works through it,"
         " without wake-ups by LISTEN; a direct connection is faster."
     )
     yield Finding("pooler", "warn", says)

@@ -14,7 +14,10 @@ import asyncpg
 
 from steadhold.db.errors import HouseError, StandbyError
 
-CHECK = "select incarnation, began_at, lsn from steadhold.check_house($1, $2)"
+CHECK = """
+select incarnation, began_at, lsn, coalesce(current_setting('steadhold.replication', true), '') = 'synchronous' as keeps
+from steadhold.check_house($1, $2)
+"""
 READ = "select incarnation, began_at from steadhold.house"
 RESTORED = "select incarnation, began_at from steadhold.restored()"
 
@@ -37,6 +40,8 @@ class Watch:
     def __init__(self) -> None:
         self.house: House | None = None
         """None before the first connection."""
+        self.keeps = False
+        """Whether the operator declares that a failover loses nothing that was committed."""
         self._lsn = 0
 
     async def check(self, conn: asyncpg.Connection[Any]) -> None:
@@ -59,6 +64,7 @@ class Watch:
             ) from error
         if row is None:
             raise HouseError("steadhold.house has no row. It was emptied by hand; restore it from a backup.")
+        self.keeps = row["keeps"]
         # Two connections may be checked at once: what is remembered only moves forward within one incarnation.
         if known is None or row["incarnation"] > self._incarnation():
             self._lsn = 0

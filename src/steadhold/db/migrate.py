@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LOCK_KEY = 0x5EAD401D
 LOCK_TIMEOUT = "2s"
+BARE = "set local search_path = pg_catalog, pg_temp"  # a file means by a name what it says, whatever its database's is
 PATIENCE_SECONDS = 60.0
 BACKOFF_FIRST_SECONDS, BACKOFF_MAX_SECONDS = 0.1, 5.0
 NAME = re.compile(r"(\d{4})_([a-z_]+)\.sql")
@@ -178,7 +179,7 @@ async def _patiently(
 async def _step(conn: asyncpg.Connection[Any], known: Sequence[Migration]) -> Migration | None:
     """Apply the first file that the database lacks, in one transaction; None when there is none left."""
     async with conn.transaction(isolation="read_committed"):
-        await conn.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'; set local statement_timeout = 0")
+        await conn.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'; set local statement_timeout = 0; {BARE}")
         await conn.execute("select pg_advisory_xact_lock($1)", LOCK_KEY)
         await _open_ledger(conn)
         now = await standing(conn, known)

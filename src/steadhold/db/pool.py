@@ -1,8 +1,8 @@
 """A light pool of asyncpg connections: what is given back is what is taken next, and nobody is overtaken.
 
 The driver's own pool sends a reset query on every release, a second statement for each request. Transactions of
-ours set what they need with `set_config(…, true)`, so there is nothing to reset; a connection that comes back in
-another state than idle is ended instead.
+ours set what they need for themselves, and what goes without one is remembered in `Connection.at`, so there is nothing
+to reset; a connection that comes back in another state than idle is ended instead.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from operator import methodcaller
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import asyncpg
 
 from steadhold.db.backoff import pauses
+from steadhold.db.connection import Connection, connect
 from steadhold.db.errors import StandbyError
 from steadhold.db.house import Watch
 
@@ -37,22 +37,6 @@ ABSENT = (
     asyncpg.InternalClientError,  # its last words were read, and the end of the connection was not yet seen
     StandbyError,
 )
-
-
-if TYPE_CHECKING:
-    Driver = asyncpg.Connection[asyncpg.Record]
-else:
-    Driver = asyncpg.Connection  # generic in its stubs only
-
-
-class Connection(Driver):
-    """An asyncpg connection that remembers whether a statement on it was cancelled: then nobody knows its state."""
-
-    interrupted = False
-
-    def _cancel_current_command(self, *waiters: object) -> None:
-        self.interrupted = True
-        methodcaller("_cancel_current_command", *waiters)(super())
 
 
 class PoolClosedError(Exception):
@@ -116,8 +100,8 @@ class Pool:
     async def take(self) -> Connection:
         """A connection that is idle and outside any transaction; `give` it back, or `discard` it.
 
-        Waits in order of arrival when all are taken. Raises PoolClosedError; what the driver says when the
-        server stays away for `connect_seconds`; whatever `init` raises.
+        Its session may be set, which `connection` undoes. Waits in order of arrival when all are taken. Raises
+        PoolClosedError; what the driver says when the server stays away for `connect_seconds`; whatever `init` raises.
         """
         until = asyncio.get_running_loop().time() + self._connect_seconds
         conn = await self._next(until)
@@ -173,10 +157,11 @@ class Pool:
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Connection]:
-        """A connection for the length of the block; ended when the block is cancelled or discards it."""
+        """A connection as it came, for the length of the block; ended when the block is cancelled or discards it."""
         conn = await self.take()
         whole = False
         try:
+            await conn.leave()
             yield conn
             whole = True
         except Exception:
@@ -280,13 +265,8 @@ class Pool:
         raise AssertionError
 
     async def _connect_once(self, seconds: float) -> Connection:
-        conn = await asyncpg.connect(
-            self._dsn,
-            timeout=max(seconds, 0.1),
-            statement_cache_size=self._statements,
-            max_cached_statement_lifetime=0,
-            server_settings={"application_name": self._application_name},
-            connection_class=Connection,
+        conn = await connect(
+            self._dsn, seconds=seconds, statements=self._statements, application_name=self._application_name
         )
         try:
             await self._look(conn)
@@ -297,4 +277,5 @@ class Pool:
 
     async def _look(self, conn: Connection) -> None:
         self._look_at = asyncio.get_running_loop().time() + LOOK_SECONDS
+        await conn.leave()
         await self._init(conn)

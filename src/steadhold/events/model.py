@@ -69,9 +69,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Events of an aggregate in the order of their revisions."""
+    """Events of an aggregate in the order of their revisions; `cut`: it ends by its bytes, and more follow."""
 
     events: tuple[Event, ...]
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from steadhold.events.plans import SQL
 from steadhold.kit.limits import CAUSES_MAX
 from steadhold.kit.outcome import Missing
 from steadhold.kit.plan import Plan, maybe, operation, rows
-from steadhold.kit.rules import Id, Limit
+from steadhold.kit.rules import Bytes, Id, Limit
 
 Steps: TypeAlias = Annotated[int, Meta(ge=1, le=CAUSES_MAX)]
 
@@ -42,22 +42,27 @@ def causes(workspace: str, name: Id, limit: Steps = CAUSES_MAX) -> Plan[Causes |
 
 
 @operation
-def history(workspace: str, aggregate_id: Id, after: Number, limit: Limit) -> Plan[History | EventsPruned | Missing]:
+def history(
+    workspace: str, aggregate_id: Id, after: Number, limit: Limit, *, bytes_max: Bytes | None = None
+) -> Plan[History | EventsPruned | Missing]:
     """Read an aggregate's events above a revision, oldest first. `Missing`: nobody knows the aggregate.
+
+    With `bytes_max` they end with the one that brings their data to it, and `cut` says that more of them follow.
 
     `EventsPruned` where events above it were removed, which only the aggregate's first kept revision can tell (or its
     next, where none is kept): revisions rise by one, but for where a new incarnation begins.
     """
-    found = yield from rows(SQL.history, workspace=workspace, aggregate_id=aggregate_id, after=after, limit=limit)
-    events = tuple(event(*row) for row in found)
-    if events and events[0].aggregate_revision == after + 1:
-        return History(events)
+    asked = {"workspace": workspace, "aggregate_id": aggregate_id, "after": after, "limit": limit, "bytes": bytes_max}
+    found = yield from rows(SQL.history, **asked)
+    read = History(tuple(event(*row) for *row, _ in found), cut=bool(found) and found[0][-1] > len(found))
+    if found and read.events[0].aggregate_revision == after + 1:
+        return read
     ((first,),) = yield from rows(SQL.first_kept, workspace=workspace, aggregate_id=aggregate_id)
     if first is None:
         return Missing()
     if first > after + 1 and first & 0xFFFF_FFFF != 1:
         return EventsPruned(first)
-    return History(events)
+    return read
 
 
 @operation

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from msgspec import UNSET
 
-from steadhold.events import answers, doors, model, plans, reading, wire
-from steadhold.events.model import Aggregate, AggregateType, Causes, Event, Happened
-from steadhold.kit import exact, limits
+from steadhold.events import doors, event_doors, model, plans, reading, wire
+from steadhold.events.model import Aggregate, AggregateType, Happened
+from steadhold.kit import limits
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.page import page
 from steadhold.kit.plan import Refusal
@@ -116,55 +116,6 @@ def _shown(found: Aggregate) -> wire.AggregateReply:
     )
 
 
-def history(ask: Request) -> Ask[model.History | model.EventsPruned | Missing]:
-    """An aggregate's events above a revision, oldest first."""
-    most, place = query.limit(ask), query.cursor(ask, "events", int)
-    after = query.whole(ask, "after_revision") or 0
-
-    def render(found: model.History | model.EventsPruned | Missing) -> Answer:
-        if isinstance(found, Missing):
-            return problem.MISSING
-        if isinstance(found, model.EventsPruned):
-            first = {"first_retained_revision": found.first_retained_revision}
-            return Problem("events_pruned", "Some of the events asked for are not kept any more.", first)
-        return reply.listing(
-            ask, page(found.events, most, "events", lambda one: (one.aggregate_revision,)), answers.event
-        )
-
-    call = reading.history.call(ask.workspace, ask.params["id"], place[0] if place else after, most + 1)
-    return Ask(call, render)
-
-
-def event(ask: Request) -> Ask[Event | Missing]:
-    """An event."""
-    call = reading.get.call(ask.workspace, ask.params["id"])
-    return Ask(call, lambda found: problem.MISSING if isinstance(found, Missing) else reply.json(answers.event(found)))
-
-
-def data(ask: Request) -> Ask[Event | Missing]:
-    """The bytes of an event's inline data, as they were written."""
-
-    def render(found: Event | Missing) -> Answer:
-        if isinstance(found, Missing) or found.data is None:
-            return problem.MISSING
-        media = "application/json" if exact.check(found.data) is None else "application/octet-stream"
-        return Reply(200, found.data, media)
-
-    return Ask(reading.get.call(ask.workspace, ask.params["id"]), render)
-
-
-def causes(ask: Request) -> Ask[Causes | Missing]:
-    """What led to an event, nearest first."""
-
-    def render(found: Causes | Missing) -> Answer:
-        if isinstance(found, Missing):
-            return problem.MISSING
-        items = [answers.event(one) for one in found.events]
-        return reply.json(wire.CausesReply(items=items, complete=not (found.more or found.lost), pruned=found.lost))
-
-    return Ask(reading.causes.call(ask.workspace, ask.params["id"]), render)
-
-
 def put_type(ask: Request) -> Ask[model.TypeWritten | RevisionConflict | StaleFence]:
     """Say in which states aggregates of a type can be, and how they move."""
     name, expected, body = ask.params["type"], conditions.put(ask), decode.body(ask, wire.TypeBody)
@@ -252,11 +203,11 @@ _OWN = (
     _get("/v1/aggregates", listing, READ, "List aggregates", query=("limit", "cursor"), gives=wire.AggregateReply),
     _get("/v1/aggregates/{id}", get, READ, "Read where an aggregate stands", query=("wait_seconds",),
          headers=("if-none-match",), gives=wire.AggregateReply),
-    _get("/v1/aggregates/{id}/events", history, READ, "Read an aggregate's events",
+    _get("/v1/aggregates/{id}/events", event_doors.history, READ, "Read an aggregate's events",
          query=("after_revision", "limit", "cursor"), gives=wire.DomainEvent, problems=("events_pruned",)),
-    _get("/v1/events/{id}", event, READ, "Read an event", gives=wire.DomainEvent),
-    _get("/v1/events/{id}/data", data, READ, "Read the data of an event"),
-    _get("/v1/events/{id}/causes", causes, READ, "Read what led to an event", gives=wire.CausesReply),
+    _get("/v1/events/{id}", event_doors.event, READ, "Read an event", gives=wire.DomainEvent),
+    _get("/v1/events/{id}/data", event_doors.data, READ, "Read the data of an event"),
+    _get("/v1/events/{id}/causes", event_doors.causes, READ, "Read what led to an event", gives=wire.CausesReply),
     Route(
         "PUT", "/v1/aggregate-types/{type}", put_type, OPERATE, "Say which transitions a type permits",
         headers=("if-match", "if-none-match", "fence"), receipt="optional", body="json", takes=wire.TypeBody,

@@ -7,12 +7,21 @@ join steadhold.events e on e.workspace = :workspace::text and e.event_id = any(:
 
 -- name: history
 -- rank: read
-select e.aggregate_id, e.aggregate_revision, e.event_id, e.schema_version, e.occurred_at, e.type, e.data_ref, e.data,
-  e.correlation_id, e.causation_id
-from steadhold.events e
-where e.workspace = :workspace::text and e.aggregate_id = :aggregate_id::text and e.aggregate_revision > :after::bigint
-order by e.aggregate_revision
-limit :limit::bigint
+-- Ends with the event with which the data of all reaches `bytes`; each row says how many there would be without that.
+select x.aggregate_id, x.aggregate_revision, x.event_id, x.schema_version, x.occurred_at, x.type, x.data_ref, x.data,
+  x.correlation_id, x.causation_id, x.found
+from (
+  select e.*, count(*) over () as found,
+    sum(octet_length(e.data)) over (order by e.aggregate_revision rows between unbounded preceding and 1 preceding) as before
+  from (
+    select * from steadhold.events e
+    where e.workspace = :workspace::text and e.aggregate_id = :aggregate_id::text
+      and e.aggregate_revision > :after::bigint
+    order by e.aggregate_revision
+    limit :limit::bigint
+  ) e
+) x where :bytes::bigint is null or coalesce(x.before, 0) < :bytes::bigint
+order by x.aggregate_revision
 
 -- name: first_kept
 -- rank: read
@@ -208,7 +217,8 @@ with due as materialized (
   order by w.job_id for no key update
 )
 update steadhold.waits w set happened = true, due_at = steadhold.clock()
-from due where w.workspace = :workspace::text and w.job_id = due.job_id
+from due
+where w.workspace = :workspace::text and w.job_id = any(array(select due.job_id from due)) and w.job_id = due.job_id
 
 -- name: due
 -- rank: read

@@ -209,7 +209,9 @@ with house as materialized (
     select steadhold.grant_end(s.until, s.fence, s.length_seconds, h.incarnation, h.began_at) as ends) e
 ), postponed as (
   update steadhold.grants g set check_at = judged.ends
-  from judged where not judged.over and g.workspace = :workspace::text and g.subject = judged.subject
+  from judged
+  where not judged.over and g.workspace = :workspace::text and g.subject = any(array(select seen.subject from seen))
+    and g.subject = judged.subject
 )
 select subject, fence from judged where over order by subject
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, get_type_hints
 
-import msgspec
-
+from steadhold.inboxes import applied_table
 from steadhold.inboxes.model import KEPT_SECONDS
+from steadhold.kit import exact
 from steadhold.kit.plan import Plan, maybe, one, rows
 from steadhold.kit.sql import Sql
 from steadhold.play.caller import OUTSIDE, player_for
@@ -24,77 +24,6 @@ from steadhold.play.trampoline import run
 Order: TypeAlias = Literal["next", "duplicate", "stale", "gap"]
 """What an event is to its consumer, by the revisions of its aggregate."""
 
-TABLES: Final = {
-    "postgresql": """\
-create table if not exists steadhold_applied (
-  consumer_id text not null,
-  event_id text not null,
-  aggregate_id text,
-  aggregate_revision bigint,
-  outcome text,
-  applied_at timestamptz not null default current_timestamp,
-  primary key (consumer_id, event_id)
-);
-create index if not exists steadhold_applied_revisions
-  on steadhold_applied (consumer_id, aggregate_id, aggregate_revision);
-create index if not exists steadhold_applied_ages on steadhold_applied (applied_at);
-""",
-    "sqlite": """\
-create table if not exists steadhold_applied (
-  consumer_id text not null,
-  event_id text not null,
-  aggregate_id text,
-  aggregate_revision integer,
-  outcome text,
-  applied_at text not null default current_timestamp,
-  primary key (consumer_id, event_id)
-) without rowid;
-create index if not exists steadhold_applied_revisions
-  on steadhold_applied (consumer_id, aggregate_id, aggregate_revision);
-create index if not exists steadhold_applied_ages on steadhold_applied (applied_at);
-""",
-}
-"""The one table, for a database of either kind: what `steadhold consumer-table` prints."""
-
-_CLAIM: Final = Sql(
-    "applied.claim",
-    "insert into steadhold_applied (consumer_id, event_id, aggregate_id, aggregate_revision)"
-    " values (:consumer_id::text, :event_id::text, :aggregate_id::text, :aggregate_revision::bigint)"
-    " on conflict (consumer_id, event_id) do nothing returning 1",
-    "read",
-)
-_KNOWN: Final = Sql(
-    "applied.known",
-    "select outcome from steadhold_applied where consumer_id = :consumer_id::text and event_id = :event_id::text",
-    "read",
-)
-_LAST: Final = Sql(
-    "applied.last",
-    "select max(aggregate_revision) from steadhold_applied"
-    " where consumer_id = :consumer_id::text and aggregate_id = :aggregate_id::text and event_id <> :event_id::text",
-    "read",
-)
-_RECORD: Final = Sql(
-    "applied.record",
-    "update steadhold_applied set outcome = :outcome::text"
-    " where consumer_id = :consumer_id::text and event_id = :event_id::text returning 1",
-    "read",
-)
-_FORGET: Final = Sql(
-    "applied.forget",
-    "delete from steadhold_applied where consumer_id = :consumer_id::text and event_id = :event_id::text",
-    "read",
-)
-_PRUNE: Final = Sql(
-    "applied.prune",
-    "delete from steadhold_applied where applied_at < current_timestamp - make_interval(secs => :seconds::float8)",
-    "read",
-)
-_PRUNE_SQLITE: Final = Sql(
-    "applied.prune_sqlite",
-    "delete from steadhold_applied where applied_at < datetime('now', '-' || :seconds::float8 || ' seconds')",
-    "read",
-)
 _PLACE: Final = re.compile(r"\$(\d+)::\w+")
 _ENDED: Final = (
     "the handler ended the transaction: its change and the event's identity must commit together. "
@@ -113,9 +42,17 @@ class Identified(Protocol):
     def aggregate_revision(self) -> int | None: ...
 
 
+_EVENT: Final = {
+    name: get_type_hints(said.fget)["return"] for name, said in vars(Identified).items() if isinstance(said, property)
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of an event: what it was to the consumer, and what its handler answered, now or the first time."""
+    """What became of an event: what it was to the consumer, and what its handler answered, now or the first time.
+
+    The `outcome` is read from what is recorded, so both times it is the same: fractions are Decimal, tuples lists.
+    """
 
     order: Order
     outcome: Any
@@ -132,16 +69,18 @@ def apply_once(conn: Any, consumer_id: str, event: Identified, handler: Callable
     Twins wait for one another. Different events of one aggregate have to be applied one after the other.
 
     Raises:
-        RuntimeError: the connection is in no transaction, or the handler ended it. TypeError: the handler is
-            asynchronous, and the connection is not. Whatever the handler raises: then nothing is recorded.
+        RuntimeError: the connection is in no transaction, or the handler ended it; or there is no table. TypeError:
+            one of handler and connection is asynchronous, and the other is not; `event` is none; or the handler
+            answered what JSON cannot say. Whatever the handler raises: then, too, nothing is recorded.
     """
-    play = _player(conn)
+    _check(consumer_id, event)
+    play, kind = _player(conn), _kind(conn)
     steps = _steps(consumer_id, event)
     first = next(steps)
-    with _table_named():
+    with applied_table.told(kind):
         answer: Any = play(first)
     if inspect.isawaitable(answer):
-        return _aplayed(play, steps, answer, handler)
+        return _aplayed(play, steps, answer, handler, kind)
     return _played(play, steps, answer, handler)
 
 
@@ -156,8 +95,11 @@ def prune_applied(conn: Any, kept_seconds: float = KEPT_SECONDS, *, horizon_seco
             f"kept_seconds is {kept_seconds}, and an event may come again for {horizon_seconds}: it would be applied"
             " twice. Keep it longer."
         )
-    forget = _PRUNE if _sqlite_of(conn) is None else _PRUNE_SQLITE
-    return _player(conn)(rows(forget, seconds=float(kept_seconds)))
+    kind = _kind(conn)
+    forget = applied_table.PRUNE if kind == "postgresql" else applied_table.PRUNE_SQLITE
+    with applied_table.told(kind):
+        answer: Any = _player(conn)(rows(forget, seconds=float(kept_seconds)))
+    return _atold(answer, kind) if inspect.isawaitable(answer) else answer
 
 
 def order_of(last: int | None, revision: int | None) -> Order:
@@ -184,23 +126,23 @@ def _steps(consumer_id: str, event: Identified) -> _Steps:
     if order == "duplicate":
         return Applied(order, outcome)
     try:
-        outcome = yield _Handle(order)
+        outcome, said = yield _Handle(order)
     except BaseException:
-        yield rows(_FORGET, **key)  # whoever commits all the same has not applied it
+        yield rows(applied_table.FORGET, **key)  # whoever commits all the same has not applied it
         raise
-    if not (yield rows(_RECORD, **key, outcome=msgspec.json.encode(outcome).decode())):
+    if not (yield rows(applied_table.RECORD, **key, outcome=said)):
         raise RuntimeError(_ENDED)
     return Applied(order, outcome)
 
 
 def _claimed(key: dict[str, str], event: Identified) -> Plan[tuple[Order, Any]]:
     of = {"aggregate_id": event.aggregate_id, "aggregate_revision": event.aggregate_revision}
-    if not (yield from rows(_CLAIM, **key, **of)):
-        outcome = yield from maybe(_KNOWN, _same, **key)
-        return "duplicate", None if outcome is None else msgspec.json.decode(outcome)
+    if not (yield from rows(applied_table.CLAIM, **key, **of)):
+        outcome = yield from maybe(applied_table.KNOWN, _same, **key)
+        return "duplicate", None if outcome is None else exact.decode(outcome.encode())
     if event.aggregate_id is None:
         return "next", None
-    last = yield from one(_LAST, _same, **key, aggregate_id=event.aggregate_id)
+    last = yield from one(applied_table.LAST, _same, **key, aggregate_id=event.aggregate_id)
     return order_of(last, event.aggregate_revision), None
 
 
@@ -218,22 +160,38 @@ def _played(play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], An
             answer = play(step)
             continue
         try:
-            answer = _now(handler(step.order))
+            answer = _answered(_now(handler(step.order)))
         except BaseException as error:
             with suppress(Exception):  # where the transaction has failed, the identity goes with it
                 play(steps.throw(error))
             raise
 
 
-@contextmanager
-def _table_named() -> Iterator[None]:
-    """Say, beside what a database says of a table that is not there, where the table comes from."""
+def _check(consumer_id: object, event: object) -> None:
+    """Refuse what is no consumer or no event before the database is asked."""
+    if not (isinstance(consumer_id, str) and consumer_id):
+        raise TypeError(f"consumer_id is a text that names the consumer, as in 'billing'; {consumer_id!r} is none.")
+    missing = object()
+    for name, kinds in _EVENT.items():
+        said = getattr(event, name, missing)
+        if not isinstance(said, kinds) or said == "":
+            what = f"it has no {name}" if said is missing else f"its {name} is {said!r}"
+            raise TypeError(
+                f"{type(event).__name__} is no event: {what}. Give what was read from an inbox, or received from one; "
+                "of a gap (`item.gap`) read what it was about anew instead."
+            )
+
+
+def _answered(outcome: Any) -> tuple[Any, str]:
+    """What a handler answered, as it will be read again, and its JSON."""
     try:
-        yield
-    except Exception as error:
-        if "steadhold_applied" in str(error):
-            error.add_note("`steadhold consumer-table` prints the table in which a consumer keeps what it applied.")
-        raise
+        said = exact.encode(outcome)
+        return exact.decode(said), said.decode()
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"JSON cannot say what the handler answered, {type(outcome).__name__}: {error}. The event is not recorded "
+            "as applied. Answer None, or text, numbers, lists and dicts of these."
+        ) from error
 
 
 def _now(answer: Any) -> Any:
@@ -244,9 +202,21 @@ def _now(answer: Any) -> Any:
     return answer
 
 
-async def _aplayed(play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Awaitable[Any]]) -> Applied:
-    with _table_named():
-        got = await answer
+async def _later(answer: Awaitable[Any]) -> Any:
+    if not inspect.isawaitable(answer):
+        raise TypeError("the connection is asynchronous, and the handler is not: give it an `async def`")
+    return await answer
+
+
+async def _atold(answer: Awaitable[Any], kind: str) -> Any:
+    with applied_table.told(kind):
+        return await answer
+
+
+async def _aplayed(
+    play: Any, steps: _Steps, answer: Any, handler: Callable[[Order], Awaitable[Any]], kind: str
+) -> Applied:
+    got: Any = await _atold(answer, kind)
     while True:
         try:
             step = steps.send(got)
@@ -256,7 +226,7 @@ async def _aplayed(play: Any, steps: _Steps, answer: Any, handler: Callable[[Ord
             got = await play(step)
             continue
         try:
-            got = await handler(step.order)
+            got = _answered(await _later(handler(step.order)))
         except BaseException as error:
             with suppress(Exception):  # where the transaction has failed, the identity goes with it
                 await play(steps.throw(error))
@@ -266,6 +236,10 @@ async def _aplayed(play: Any, steps: _Steps, answer: Any, handler: Callable[[Ord
 def _player(conn: Any) -> Callable[[Plan[Any]], Any]:
     bare = _sqlite_of(conn)
     return partial(player_for(conn), conn) if bare is None else partial(_play_sqlite, bare)
+
+
+def _kind(conn: Any) -> Literal["postgresql", "sqlite"]:
+    return "postgresql" if _sqlite_of(conn) is None else "sqlite"
 
 
 def _sqlite_of(conn: Any) -> Any:

@@ -31,7 +31,8 @@ from steadhold.inboxes.model import (
 from steadhold.kit.ids import uuid7_ms
 from steadhold.kit.limits import INBOX_PAGE_BYTES_MAX, INBOX_PURGE_ITEMS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict
-from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
+from steadhold.kit.paths import EVERYWHERE
+from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation, whole_operation
 from steadhold.kit.rules import Id, Limit
 from steadhold.kit.sql import Row, load
 
@@ -47,7 +48,7 @@ KEYS_SECONDS: Final = 3_600.0
 """How often keys are looked at that are not known any more."""
 
 
-@operation
+@whole_operation(SQL.append)
 def append(
     workspace: str, inbox: Id, items: Sequence[Sent], life: Any = None
 ) -> Plan[list[Appended | Mismatch] | NoInbox]:
@@ -56,25 +57,28 @@ def append(
     A key that is known gives the first place again, or `Mismatch` for other content. The counter is held until the
     commit and taken last: in a transaction of your own use `send`, which never takes it.
     """
-    held = yield from rows(SQL.hold, workspace=workspace, inbox=inbox)
-    if not held or not held[0][2] or life not in {None, held[0][0]}:
+    if not items:
+        return [] if (yield from rows(SQL.look, workspace=workspace, inbox=inbox)) else NoInbox(inbox)
+    asked = [_asked(workspace, inbox, item, life) for item in items]
+    hands = yield from each(SQL.append, asked)
+    if not hands[0]:
         return NoInbox(inbox)
-    hands = yield from each(SQL.append, [_asked(workspace, inbox, item) for item in items])
     return [_placed(item, hand[0]) for item, hand in zip(items, hands, strict=True)]
 
 
-@operation
+@whole_operation(SQL.append)
 def append_one(workspace: str, inbox: Id, item: Sent) -> Plan[AppendOutcome]:
     """Append one event, as `append`."""
     outcome = yield from append.plan(workspace, inbox, (item,))
     return outcome if isinstance(outcome, NoInbox) else outcome[0]
 
 
-def _asked(workspace: str, inbox: str, item: Item) -> dict[str, Any]:
+def _asked(workspace: str, inbox: str, item: Item, life: Any) -> dict[str, Any]:
     digest = item.digest
     return {
         "workspace": workspace,
         "inbox": inbox,
+        "life": life,
         "key": item.known_as,
         "event_id": item.event_id or event_id(workspace, inbox, item, digest),
         "digest": digest,
@@ -215,7 +219,7 @@ def get(workspace: str, inbox: Id) -> Plan[Inbox | Missing]:
 
 
 @operation
-def inboxes(workspace: str, after: str, limit: Limit, within: Sequence[str] = ("",)) -> Plan[list[Inbox]]:
+def inboxes(workspace: str, after: str, limit: Limit, within: Sequence[str] = EVERYWHERE) -> Plan[list[Inbox]]:
     """List inboxes in byte order, from behind `after`. `within` are those that may be shown; "" stands for all."""
     found = yield from rows(
         SQL.names, workspace=workspace, after=after, limit=limit, all="" in within, only=list(within)

@@ -14,35 +14,41 @@ from unnest(:inbox::text[]) with ordinality as i(inbox, n) join locked l on l.na
 
 -- name: append
 -- rank: counters by inbox
--- Numbers what is new, in the order in which it came, under counters that are held (`hold`). A number is given only to
--- what is stored, so that none is missing. Of several under one key the first counts.
+-- Numbers what is new, in the order in which it came. A number is given only to what is stored, so that none is missing.
+-- Of several under one key the first counts. Each counter is taken until commit, and keys are looked up after that, in
+-- functions: they see what was committed while they waited, and what this statement sees itself was before.
 with i as materialized (
-  select * from unnest(:inbox::text[], :key::text[], :event_id::text[], :digest::bytea[], :head::bytea[],
+  select * from unnest(:inbox::text[], :life::uuid[], :key::text[], :event_id::text[], :digest::bytea[], :head::bytea[],
       :content_type::text[], :body::bytea[])
-    with ordinality as i(inbox, key, event_id, digest, head, content_type, body, n)
+    with ordinality as i(inbox, life, key, event_id, digest, head, content_type, body, n)
 ), box as materialized (
   select b.name, b.id, b.last_sequence, b.base_sequence, b.epoch, b.incarnation, b.rotated, steadhold.clock() as at
-  from steadhold.inboxes_now b
-  where b.workspace = :workspace::text and b.name = any(:inbox::text[]) and b.present
+  from steadhold.held_inboxes(:workspace::text, :inbox::text[]) b
+  where exists (  -- what was made after this began is not there yet: nothing below would see its counter
+    select from steadhold.inboxes x
+    where x.workspace = :workspace::text and x.name = any(:inbox::text[]) and x.name = b.name)
+), asked as materialized (
+  select i.*, b.id, b.epoch, b.at, b.last_sequence
+  from i join box b on b.name = i.inbox and coalesce(i.life = b.id, true)
 ), known as materialized (
   select b.name as inbox, k.key, k.sequence, k.event_id, k.digest, k.accepted_at
-  from steadhold.inbox_keys k join box b on b.id = k.inbox
-  where k.workspace = :workspace::text and k.inbox = any(array(select box.id from box)) and k.key = any(:key::text[])
+  from steadhold.known_keys(:workspace::text, array(select box.id from box), :key::text[]) k
+  join box b on b.id = k.inbox
 ), first as materialized (
-  select distinct on (i.inbox, i.key) i.n from i order by i.inbox, i.key, i.n
+  select min(a.n) as n from asked a group by a.inbox, a.key
 ), fresh as materialized (
-  select i.*, b.id, b.at, b.last_sequence + row_number() over (partition by i.inbox order by i.n) as sequence
-  from i join first on first.n = i.n join box b on b.name = i.inbox
-  where not exists (select from known k where k.inbox = i.inbox and k.key = i.key)
+  select a.*, a.last_sequence + row_number() over (partition by a.inbox order by a.n) as sequence
+  from asked a join first on first.n = a.n
+  where not exists (select from known k where k.inbox = a.inbox and k.key = a.key)
 ), grown as (
   update steadhold.inboxes x
   set last_sequence = x.last_sequence + g.count, bytes = x.bytes + g.bytes, epoch = g.epoch,
     incarnation = g.incarnation, base_sequence = g.base_sequence
   from (
-    select b.name, b.epoch, b.incarnation, b.base_sequence, f.count, f.bytes
-    from box b join (
-      select f.inbox, count(*) as count, sum(octet_length(f.head) + coalesce(octet_length(f.body), 0)) as bytes
-      from fresh f group by f.inbox) f on f.inbox = b.name
+    select b.name, b.epoch, b.incarnation, b.base_sequence, count(*) as count,
+      sum(octet_length(f.head) + coalesce(octet_length(f.body), 0)) as bytes
+    from box b join fresh f on f.inbox = b.name
+    group by b.name, b.epoch, b.incarnation, b.base_sequence
   ) g
   where x.workspace = :workspace::text and x.name = any(:inbox::text[]) and x.name = g.name
 ), turned as (
@@ -56,11 +62,11 @@ with i as materialized (
   insert into steadhold.inbox_keys (workspace, inbox, key, sequence, event_id, digest, accepted_at)
   select :workspace::text, f.id, f.key, f.sequence, f.event_id, f.digest, f.at from fresh f
 )
-select i.n, coalesce(f.sequence, k.sequence), b.epoch, coalesce(f.event_id, k.event_id), coalesce(f.at, k.accepted_at),
-  f.n is null or f.n <> i.n, i.digest <> coalesce(f.digest, k.digest)
-from i join box b on b.name = i.inbox
-left join fresh f on f.inbox = i.inbox and f.key = i.key
-left join known k on k.inbox = i.inbox and k.key = i.key
+select a.n, coalesce(f.sequence, k.sequence), a.epoch, coalesce(f.event_id, k.event_id), coalesce(f.at, k.accepted_at),
+  f.n is null or f.n <> a.n, a.digest <> coalesce(f.digest, k.digest)
+from asked a
+left join fresh f on f.inbox = a.inbox and f.key = a.key
+left join known k on k.inbox = a.inbox and k.key = a.key
 
 -- name: receipt
 -- rank: read

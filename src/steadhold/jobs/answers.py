@@ -110,6 +110,7 @@ def submitted(outcome: outcomes.Submitted | outcomes.Existing) -> JobReply:
         revision=outcome.revision,
         configuration_revision=outcome.configuration_revision,
         run_at=reply.instant(outcome.run_at),
+        root_job_id=outcome.id,
     )
 
 

@@ -15,11 +15,12 @@ from steadhold.jobs import admission, answers, gives, model, outcomes, reading, 
 from steadhold.jobs.admission import Configured, NothingAdmitted, SubmitOutcome
 from steadhold.jobs.model import Concurrency, Configuration, Retry, Submission
 from steadhold.kit import fields, limits
-from steadhold.kit.ids import UUID, uuid7, uuid7_ms
+from steadhold.kit.ids import UUID, id_fault, uuid7, uuid7_ms
+from steadhold.kit.moments import BEGIN, END
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page
 from steadhold.kit.plan import Refusal
-from steadhold.web import conditions, decode, problem, query, reply
+from steadhold.web import choices, conditions, decode, problem, query, reply
 from steadhold.web.ask import Answer, Ask, Problem, Reply, Request
 
 CLAIMABLE = ("jobs",)
@@ -137,13 +138,30 @@ FILTERS = ("state", "type", "unique_key", "tag", "created_after", "created_befor
 
 def filter_of(words: dict[str, str]) -> steering.Filter:
     """The filter that words of an address describe: a list's, or that of what is to be done to all that it shows."""
+    body = _read(words)
+    if body is None:
+        name, text = next((name, text) for name, text in words.items() if _read({name: text}) is None)
+        problem.stop("bad_query", _fault(name, text), parameter=name)
+    return narrowed(body)
+
+
+def _read(words: dict[str, str]) -> takes.FilterBody | None:
+    """What words of an address say; None where one of them means nothing."""
     try:
         body = msgspec.convert(words, takes.FilterBody, strict=False)
     except msgspec.ValidationError:
-        body = None
-    if body is None or decode.beyond(body) is not None:
-        problem.stop("bad_query", f"A list is filtered by {', '.join(FILTERS)}; times are RFC 3339 with an offset.")
-    return narrowed(body)
+        return None
+    said = all(getattr(body, name) is not None for name in words)
+    return body if said and decode.beyond(body) is None else None
+
+
+def _fault(name: str, text: str) -> str:
+    """Why a filter means nothing, in a sentence that says what it takes."""
+    if known := choices.values(takes.FilterBody, f"/{name}"):
+        return f"There is no {name} {text!a}; there are {', '.join(known)}."
+    if not name.startswith("created"):
+        return f"{name} is an Id. {id_fault(text)}"
+    return f"{name} is a moment of {BEGIN.year} to {END.year - 1} with its offset: 2026-11-29T16:00:00Z."
 
 
 def narrowed(body: takes.FilterBody) -> steering.Filter:
@@ -186,7 +204,8 @@ def checkpoints(ask: Request) -> Ask[Page[outcomes.Checkpoint] | Missing]:
         return problem.MISSING if isinstance(found, Missing) else reply.listing(ask, found, answers.checkpoint)
 
     first = after[0] if after else ""
-    return Ask(reading.checkpoints.call(ask.workspace, ask.params["id"], first, query.limit(ask)), render)
+    most, bytes_max = query.limit(ask), limits.STAGES_PAGE_BYTES_MAX
+    return Ask(reading.checkpoints.call(ask.workspace, ask.params["id"], first, most, bytes_max=bytes_max), render)
 
 
 def checkpoint(ask: Request) -> Ask[outcomes.Checkpoint | Missing]:

@@ -17,7 +17,7 @@ from steadhold.jobs.steering import Filter
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page
 from steadhold.kit.plan import Plan, each, maybe, operation, rows
-from steadhold.kit.rules import Id, Limit, Uuid
+from steadhold.kit.rules import Bytes, Id, Limit, Uuid
 
 LAST: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
@@ -169,13 +169,21 @@ def jobs(workspace: str, which: Filter, before: Uuid | None, limit: Limit) -> Pl
 
 
 @operation
-def checkpoints(workspace: str, id: Uuid, after: str, limit: Limit) -> Plan[Page[Checkpoint] | Missing]:
-    """List the committed stages that a job sees, its own and those of the jobs it retries, by name."""
+def checkpoints(
+    workspace: str, id: Uuid, after: str, limit: Limit, *, bytes_max: Bytes | None = None
+) -> Plan[Page[Checkpoint] | Missing]:
+    """List the committed stages that a job sees, its own and those of the jobs it retries, by name.
+
+    With `bytes_max` a page ends with the stage that brings their results to it.
+    """
     view = yield from maybe(SQL.look, View, workspace=workspace, id=id)
     if view is None:
         return Missing()
-    found = yield from rows(SQL.stages_page, workspace=workspace, root=view.root_job_id, after=after, limit=limit + 1)
-    return page([Checkpoint(*row) for row in found], limit, "checkpoints", lambda stage: (stage.stage,))
+    asked = {"root": view.root_job_id, "after": after, "limit": limit + 1, "bytes": bytes_max}
+    found = yield from rows(SQL.stages_page, workspace=workspace, **asked)
+    stages = [Checkpoint(*row) for *row, _ in found]
+    cut = bool(found) and found[0][-1] > len(found)
+    return page(stages, limit, "checkpoints", lambda stage: (stage.stage,), cut=cut)
 
 
 @operation

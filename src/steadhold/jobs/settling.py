@@ -26,7 +26,7 @@ from steadhold.jobs.outcomes import (
 from steadhold.jobs.verdicts import Move
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
-from steadhold.kit.plan import Plan, each, operation, single_operation
+from steadhold.kit.plan import Plan, each, operation, whole_operation
 
 Refused: TypeAlias = (
     StaleFence
@@ -92,7 +92,7 @@ def plain(settlement: Settlement) -> bool:
     return isinstance(said, Complete) and moving.bare(said) and settlement.revision is None
 
 
-@single_operation
+@whole_operation(SQL.complete, single=True)
 def complete_all(workspace: str, settlements: Sequence[Settlement]) -> Plan[list[Settled | None]]:
     """Complete jobs of which only that is said (`plain`), in one statement.
 

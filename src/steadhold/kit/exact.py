@@ -149,7 +149,7 @@ def _numbers_short(raw: bytes) -> bool:
 
 def _shallow(raw: bytes) -> bool:
     """Whether a well-formed ``raw`` keeps to the depth."""
-    if raw.count(b"[") + raw.count(b"{") <= JSON_DEPTH_MAX:
+    if len(raw) <= JSON_DEPTH_MAX or raw.count(b"[") + raw.count(b"{") <= JSON_DEPTH_MAX:
         return True
     return depth(raw) <= JSON_DEPTH_MAX
 

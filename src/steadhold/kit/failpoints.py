@@ -2,9 +2,10 @@
 
 `STEADHOLD_FAILPOINTS="before_commit=kill,operations.seal=raise"` arms two. The moments are
 `received`, `tx_begun`, the name of each statement (after it was executed), `before_commit`,
-`after_commit`, `reply_half_sent`, and those that a loop or worker names. The actions: `kill` ends the
-process with SIGKILL, `raise` raises `FailpointReached`, `stop` halts it with SIGSTOP, once. A number after
-the action counts how often the moment passes first: `state.write=kill:3` fails at the fourth time.
+`after_commit`, `reply_half_sent`, and those that a loop or worker names. A statement that is a transaction
+by itself has `alone` before it and `alone_committed` after it; while another moment is armed, none goes alone.
+The actions: `kill` ends the process with SIGKILL, `raise` raises `FailpointReached`, `stop` halts it with SIGSTOP,
+once. A number after the action counts how often the moment passes first: `state.write=kill:3` fails at the fourth time.
 """
 
 from __future__ import annotations

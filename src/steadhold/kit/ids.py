@@ -53,8 +53,10 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def id_fault(text: str) -> str | None:
+def id_fault(text: object) -> str | None:
     """Why ``text`` is no Id, as a sentence; None when it is one."""
+    if not isinstance(text, str):
+        return f"An id is text; {type(text).__name__} is none."
     if is_id(text):
         return None
     if not text:

@@ -12,6 +12,9 @@ STATE_BYTES_MAX: Final = 1024 * 1024
 REVISIONS_KEPT_DEFAULT: Final = 10
 """Revisions of one state name that stay readable: the default of the column of that name in ``workspaces``."""
 
+REVISIONS_KEPT_MAX: Final = 1_000
+"""``revisions_kept`` of a workspace's entitlements."""
+
 # --- context ----------------------------------------------------------------------------------
 
 CONTEXT_BYTES_MAX: Final = 256 * 1024 * 1024
@@ -51,6 +54,9 @@ EVENTS_MAX: Final = 100
 
 CAUSES_MAX: Final = 100
 """How far ``causes`` follows an event back."""
+
+EVENTS_PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Data of one page of an aggregate's events: it ends with the event that reaches this."""
 
 TRANSITIONS_MAX: Final = 1_000
 """Edges, and states, of one aggregate type."""
@@ -171,6 +177,9 @@ LAPSES_MAX: Final = 3
 
 STAGES_MAX: Final = 10_000
 """Checkpoints of one job."""
+
+STAGES_PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Results of one page of a job's stages: it ends with the stage that reaches this."""
 
 SIGNALS_MAX: Final = 100
 """Signals that one job keeps until they are taken."""

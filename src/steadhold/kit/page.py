@@ -42,10 +42,13 @@ class CursorFault:
     why: str
 
 
-def page(found: Sequence[T], limit: int, of: str, key: Callable[[T], Sequence[Key]]) -> Page[T]:
-    """The page that ``found`` makes: one item more than ``limit`` was asked for, to see whether more follow."""
+def page(found: Sequence[T], limit: int, of: str, key: Callable[[T], Sequence[Key]], *, cut: bool = False) -> Page[T]:
+    """The page that ``found`` makes: one item more than ``limit`` was asked for, to see whether more follow.
+
+    ``cut``: more follow in any case, and what was found was cut where it became too long.
+    """
     items = tuple(found[:limit])
-    more = len(found) > limit
+    more = cut or len(found) > limit
     return Page(items, write_cursor(of, *key(items[-1])) if more else None)
 
 

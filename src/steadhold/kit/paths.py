@@ -63,6 +63,10 @@ def from_url(raw: bytes) -> str | None:
         return None
 
 
+EVERYWHERE: Final = ("",)
+"""The prefixes of whoever is confined to none: this one covers all."""
+
+
 def under(path: str, prefix: str) -> bool:
     """Whether ``prefix`` covers ``path``, by whole segments."""
     return not prefix or path == prefix or path.startswith(prefix + "/")

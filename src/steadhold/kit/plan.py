@@ -93,6 +93,8 @@ class Call(Generic[T]):
 
     `single` says that it may not share its transaction: its lock order falls, or it needs a savepoint.
     `subject` names what it is about: while a stranger keeps one call waiting for it, others about it wait too.
+    `whole` is the one statement by which it changes anything. It may be a transaction by itself then, and where the
+    plan asks more after it, it did nothing.
     """
 
     begin: Callable[[], Plan[T]]
@@ -100,6 +102,11 @@ class Call(Generic[T]):
     name: str
     single: bool = False
     subject: str = ""
+    whole: Sql | None = None
+
+    def around(self, begin: Callable[[], Plan[Any]]) -> Call[Any]:
+        """This call with more around its plan, which is no longer all that is changed."""
+        return Call(begin, self.workspace, self.name, self.single, self.subject)
 
 
 def call_fault(call: Call[Any]) -> str | None:
@@ -117,15 +124,17 @@ def call_fault(call: Call[Any]) -> str | None:
 class Operation(Generic[P, T]):
     """A public verb. Its first parameter is the workspace, a string."""
 
-    def __init__(self, plan: Callable[Concatenate[str, P], Plan[T]], *, single: bool) -> None:
+    def __init__(self, plan: Callable[Concatenate[str, P], Plan[T]], *, single: bool, whole: Sql | None = None) -> None:
         functools.update_wrapper(self, plan)
-        self.plan, self.single = plan, single
+        self.plan, self.single, self.whole = plan, single, whole
+        self.about = f"{plan.__module__}:"
         self.name = f"{plan.__module__.rpartition('.')[0].rpartition('.')[2]}.{plan.__name__}"
 
     def call(self, workspace: str, /, *args: P.args, **kw: P.kwargs) -> Call[T]:
         """Bind the arguments for a player, or for another verb."""
-        subject = f"{self.plan.__module__}:{args[0]}" if args and isinstance(args[0], str) else ""
-        return Call(functools.partial(self.plan, workspace, *args, **kw), workspace, self.name, self.single, subject)
+        subject = self.about + args[0] if args and isinstance(args[0], str) else ""
+        begin = functools.partial(self.plan, workspace, *args, **kw)
+        return Call(begin, workspace, self.name, self.single, subject, self.whole)
 
     @overload
     def __call__(self, conn: SyncConnection, workspace: str, /, *args: P.args, **kw: P.kwargs) -> T: ...
@@ -149,6 +158,18 @@ def operation(plan: Callable[Concatenate[str, P], Plan[T]]) -> Operation[P, T]:
 def single_operation(plan: Callable[Concatenate[str, P], Plan[T]]) -> Operation[P, T]:
     """Make a plan a public verb that may share no transaction: its lock order falls, or it needs a savepoint."""
     return Operation(plan, single=True)
+
+
+def whole_operation(
+    by: Sql, *, single: bool = False
+) -> Callable[[Callable[Concatenate[str, P], Plan[T]]], Operation[P, T]]:
+    """Make a plan a public verb that changes all that it changes by one execution of one statement.
+
+    Whatever that plan asks before changes nothing. If it asks more after that, the statement did nothing.
+    """
+    if not by.by or by.shared:
+        raise TypeError(f"{by.name} may need several executions for one step: that is not whole")
+    return functools.partial(Operation, single=single, whole=by)
 
 
 _play: list[Callable[[Any, Call[Any]], Any]] = []

@@ -40,8 +40,10 @@ class Rule:
     fault: Callable[[Any], str | None]
 
 
-def json_fault(most: int, raw: bytes) -> str | None:
+def json_fault(most: int, raw: bytes | str) -> str | None:
     """Why these are not at most `most` bytes of exact JSON, as a sentence."""
+    if isinstance(raw, str):
+        return "Bytes are wanted; this is text."
     if len(raw) > most:
         return f"At most {most} bytes; these are {len(raw)}."
     wrong = exact.check(raw)
@@ -66,6 +68,7 @@ Fence: TypeAlias = Annotated[int, Meta(ge=1, le=limits.FENCE_NUMBER_MAX)]
 Length: TypeAlias = Annotated[float, Meta(ge=limits.LEASE_SECONDS_MIN, le=limits.LEASE_SECONDS_MAX)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=limits.DELAY_SECONDS_MAX)]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=limits.PAGE_ITEMS_MAX)]
+Bytes: TypeAlias = Annotated[int, Meta(ge=1)]
 
 
 def test(plan: Callable[..., Any], name: str, args: Sequence[Any], kw: Mapping[str, Any]) -> None:

@@ -36,6 +36,14 @@ _PART: Final = re.compile(r"^-- part: (\w+)[ \t]*$", re.MULTILINE)
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 _RANK: Final = re.compile(r"^-- rank: (\w+)(?: by (\w+(?:, \w+)*))?[ \t]*$", re.MULTILINE)
 _ANEW: Final = re.compile(r"^-- planned anew\b", re.MULTILINE)
+READERS: Final = ("clock", "find_door", "find_key", "grant_end", "ready_keys", "result_ref", "used", "workspaces_after")
+"""Functions of the house that change and lock nothing; all but the clock are declared so, which PostgreSQL enforces."""
+
+_CHANGES: Final = re.compile(
+    r"^(?!select|with)|\b(insert|update|delete|merge|for (update|share|no key|key))\b"
+    r"|\b(set_config|nextval|pg_notify|pg_(try_)?advisory\w+)\("
+    rf"|\bsteadhold\.(?!({'|'.join(READERS)})\()\w+\("
+)
 _COMMENT: Final = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 
 
@@ -43,16 +51,18 @@ class Sql:
     """One statement, spoken in each driver's dialect.
 
     `numbered` has `$1`, `percent` has `%(name)s`. `shared` are a vector's parameters that are no columns, but for the
-    workspace: items that differ in them cannot go together. `place` is where its rank stands in the lock order, and
-    `order` where it stands itself: statements of one rank go in the order of their file.
+    workspace: items that differ in them cannot go together. `reads` says that it changes and locks nothing. `place` is
+    where its rank stands in the lock order, and `order` where it stands itself: statements of one rank go in the order
+    of their file.
     """
 
-    __slots__ = ("anew", "by", "name", "numbered", "order", "params", "percent", "place", "rank", "shared")
+    __slots__ = ("anew", "by", "name", "numbered", "order", "params", "percent", "place", "rank", "reads", "shared")
 
     def __init__(
         self, name: str, text: str, rank: str, by: Sequence[str] = (), nth: int = 0, *, anew: bool = False
     ) -> None:
         self.name, self.rank, self.by, self.anew = name, rank, tuple(by), anew
+        self.reads = rank == ranks.READ and not anew and not _CHANGES.search(text)
         self.place = ranks.place(rank)
         self.order = (self.place, nth, name)
         self.params: dict[str, bool] = {m[1]: bool(m[3]) and bool(by) for m in _PARAM.finditer(text)}

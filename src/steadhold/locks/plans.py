@@ -15,6 +15,7 @@ from steadhold.fences import Marked, Outrun, Renewal
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import LOCK_KEY_SECONDS_MAX, LOCK_SILENCE_SECONDS_MAX, LOCK_TICKET_SECONDS_MAX
 from steadhold.kit.outcome import Missing, StaleFence
+from steadhold.kit.paths import EVERYWHERE
 from steadhold.kit.plan import Plan, each, maybe, one, operation, rows, single_operation
 from steadhold.kit.rules import Fence, Id, Length
 from steadhold.kit.sql import load
@@ -174,7 +175,7 @@ def get(workspace: str, name: Id) -> Plan[Lock | Missing]:
 
 
 @operation
-def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[str] = ("",)) -> Plan[list[Lock]]:
+def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[str] = EVERYWHERE) -> Plan[list[Lock]]:
     """List locks whose names begin with `prefix`, in byte order, from behind `after`.
 
     `within` are the names that may be shown; "" stands for all.

@@ -34,7 +34,10 @@ class FenceBody(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
 
 
 class GrantReply(msgspec.Struct, kw_only=True, frozen=True):
-    """The grant. Rely on it until the request was sent, plus waited, plus ttl, on a monotonic clock."""
+    """The grant. Rely on it until the request was sent, plus waited, plus ttl, on a monotonic clock.
+
+    `waited_seconds` are below zero where the grant is older than the request: its key took it before.
+    """
 
     name: str
     owner: str

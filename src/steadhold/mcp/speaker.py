@@ -40,7 +40,7 @@ INSTRUCTIONS: Final = (
 )
 GUIDE: Final = types.Tool(
     name="guide_read",
-    description="Read a guide of steadhold, such as `jobs` or `errors`; without a name, which there are.",
+    description="Read a guide of steadhold, such as `jobs` or `errors`; without a page, which there are.",
     input_schema={
         "type": "object",
         "properties": {"page": {"type": "string", "pattern": "^[a-z0-9_-]{1,64}$"}},
@@ -175,9 +175,11 @@ async def _page(send: Send, path: str) -> str | None:
 async def _guide(send: Send, arguments: Mapping[str, Any]) -> types.CallToolResult:
     """A guide is this server's own word: it is not marked."""
     page = arguments.get("page")
-    text = await _page(send, f"/docs/{page}.md" if page else INDEX) if page is None or _PAGE_NAME(str(page)) else None
+    text: str | None = None
+    if arguments.keys() <= {"page"} and (page is None or _PAGE_NAME(str(page))):
+        text = await _page(send, f"/docs/{page}.md" if page else INDEX)
     if text is None:
-        text = "There is no such guide; call guide_read without a page to see which there are."
+        text = "There is no such guide: `page` is its name, such as jobs. Without it guide_read tells which there are."
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
     return types.CallToolResult(content=[types.TextContent(text=text)])
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -174,15 +174,6 @@ Unplayed: TypeAlias = (
 """Why a call under a key was not played."""
 
 
-class Claim(NamedTuple):
-    """What taking a key answered: whether it is ours, and whether its own time is too far ahead or too long ago."""
-
-    mine: bool
-    early: bool
-    late: bool
-    server_time: datetime
-
-
 @dataclass(frozen=True, slots=True)
 class Known:
     """A claimed key: whose request claimed it, and its receipt. None: its call is in this transaction, unended."""
@@ -243,8 +234,14 @@ def fingerprint(*parts: bytes | str | None) -> bytes:
     Each part goes in with its length, so that bytes moved from one part to the next make another digest; no part
     (None) is not like an empty one.
     """
-    given = [part.encode() if isinstance(part, str) else part for part in parts]
-    return hashlib.sha256(b"".join([b"-" if part is None else b"%d:%b" % (len(part), part) for part in given])).digest()
+    told: list[bytes] = []
+    for part in parts:
+        if part is None:
+            told.append(b"-")
+        else:
+            given = part.encode() if isinstance(part, str) else part
+            told.append(b"%d:%b" % (len(given), given))
+    return hashlib.sha256(b"".join(told)).digest()
 
 
 def write_headers(headers: Headers) -> bytes:

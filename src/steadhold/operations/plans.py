@@ -16,7 +16,6 @@ from steadhold.operations.model import (
     ABANDONED,
     ADMIN,
     KEPT_SECONDS,
-    Claim,
     InFlightHere,
     Kept,
     Known,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 SQL = load(__file__)
 T = TypeVar("T")
 NEAR_MAX: Final = 1_000
+_AHEAD_SECONDS: Final = float(OPERATION_AHEAD_SECONDS_MAX)
 
 
 def receipted(
@@ -70,11 +70,11 @@ def receipted(
         if isinstance(outcome, Refusal):
             yield from rows(SQL.free, workspace=call.workspace, key=key)
         else:
-            who = {"kind": kind or call.name, "scope": scope, "scoped": scoped, "subject": subject}
-            yield Step(SQL.seal, (_receipt(call.workspace, key, seal(outcome), abandoned=False, **who),))
+            receipt = _receipt(call.workspace, key, seal(outcome), kind or call.name, subject, scope, scoped)
+            yield Step(SQL.seal, (receipt,))
         return outcome
 
-    return Call(plan, call.workspace, call.name, call.single, call.subject)
+    return call.around(plan)
 
 
 def _kept(outcome: object) -> Sealed:
@@ -130,8 +130,7 @@ def abandon(
         return told.receipt or InFlightHere(key)
     if told is not None:
         return told
-    who = {"kind": "operations.abandon", "scope": "", "scoped": "", "subject": subject}
-    yield Step(SQL.seal, (_receipt(workspace, key, Sealed(200), abandoned=True, **who),))
+    yield Step(SQL.seal, (_receipt(workspace, key, Sealed(200), "operations.abandon", subject, abandoned=True),))
     return (yield from _look(workspace, key, kept_seconds)).receipt or InFlightHere(key)
 
 
@@ -174,36 +173,45 @@ def purge(workspace: str, limit: int, *, kept_seconds: float = KEPT_SECONDS) -> 
 def _claim(
     workspace: str, key: str, fingerprint: bytes, kept_seconds: float
 ) -> Plan[Known | OperationExpired | OperationClock | None]:
-    """Take a key, or learn what is known of it. None: it is ours now."""
+    """Take a key, or learn what is known of it. None: it is ours now.
+
+    The statement tells whether it is, and whether its own time is too far ahead or too long ago.
+    """
     item = {
         "workspace": workspace,
         "key": key,
         "fingerprint": fingerprint,
         "born_ms": uuid7_ms(key),
-        "ahead_seconds": float(OPERATION_AHEAD_SECONDS_MAX),
+        "ahead_seconds": _AHEAD_SECONDS,
         "kept_seconds": float(kept_seconds),
     }
     while True:
-        claim = Claim(*(yield Step(SQL.claim, (item,)))[0][0])
-        if claim.early:
-            return OperationClock(key, claim.server_time)
-        if claim.late:
-            if claim.mine:
+        mine, early, late, server_time = (yield Step(SQL.claim, (item,)))[0][0]
+        if early:
+            return OperationClock(key, server_time)
+        if late:
+            if mine:
                 yield from rows(SQL.free, workspace=workspace, key=key)
-            return OperationExpired(key, claim.server_time)
-        if claim.mine:
+            return OperationExpired(key, server_time)
+        if mine:
             return None
         if (found := (yield from maybe(SQL.recall, known, workspace=workspace, key=key))) is not None:
             return found
         # whoever held it gave it up, or it was purged, between the two statements: try again
 
 
-def _receipt(workspace: str, key: str, sealed: Sealed, *, abandoned: bool, **who: str) -> dict[str, Any]:
+def _receipt(
+    workspace: str, key: str, sealed: Sealed, kind: str, subject: str, scope: str = "", scoped: str = "", *,
+    abandoned: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     return {
         "workspace": workspace,
         "key": key,
         "abandoned": abandoned,
-        **who,
+        "kind": kind,
+        "scope": scope,
+        "scoped": scoped,
+        "subject": subject,
         "status": sealed.status,
         "body": sealed.body,
         "content_type": sealed.content_type,

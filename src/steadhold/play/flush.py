@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 from steadhold.kit import failpoints
 from steadhold.kit.plan import Call, Hands, Plan, Refusal, Step
 from steadhold.kit.sql import Item, Sql
-from steadhold.play.single import fetch
 from steadhold.play.trampoline import lock_order, portions, unsorted
+from steadhold.play.transaction import Transaction
 
 T = TypeVar("T")
 
@@ -18,16 +18,16 @@ T = TypeVar("T")
 class Entry(Generic[T]):
     """A caller waiting for its call."""
 
-    __slots__ = ("answer", "arrived", "call", "outcome", "place", "plan", "step")
+    __slots__ = ("answer", "arrived", "call", "outcome", "place", "plan", "step", "together")
 
-    def __init__(self, call: Call[T]) -> None:
-        loop = asyncio.get_running_loop()
+    def __init__(self, call: Call[T], loop: asyncio.AbstractEventLoop) -> None:
         self.call, self.arrived = call, loop.time()
         self.answer: asyncio.Future[T] = loop.create_future()
         self.plan: Plan[T] | None = None
         self.step: Step | None = None
         self.place = -1  # how far it has come in the lock order
         self.outcome: Any = None
+        self.together = False  # whether it has more to ask than a whole statement
 
     def settle(self) -> None:
         """Let the caller have its outcome, if it still waits."""
@@ -59,13 +59,14 @@ class Flush:
     one of them, and whoever was in it is played alone.
     """
 
-    def __init__(self, conn: Any) -> None:
-        self.conn = conn
+    def __init__(self, at: Transaction) -> None:
+        self.at = at
         self.waiting: dict[Sql, list[Entry[Any]]] = {}
         self.suspects: Sequence[Entry[Any]] = ()
 
     async def run(self, entries: Sequence[Entry[Any]]) -> None:
         """Play all entries to their outcomes. On an error `suspects` are those who may be to blame."""
+        self.waiting.clear()
         for entry in entries:
             self.suspects = (entry,)
             entry.plan = entry.call.begin()
@@ -95,7 +96,8 @@ class Flush:
         for entry in group:
             if entry.step:
                 items.extend(entry.step.items)
-        hands = await self._ask(Step(sql, items))
+        whole = not self.waiting and all(entry.call.whole is sql and not entry.together for entry in group)
+        hands = await self._ask(Step(sql, items), whole=sql if whole else None)
         if failpoints.armed:
             failpoints.hit(sql.name)
         dealt = 0
@@ -104,13 +106,23 @@ class Flush:
             self.suspects = (entry,)
             self._advance(entry, hands[dealt : dealt + count])
             dealt += count
+        if self.at.ended:
+            self._begin_again()
 
-    async def _ask(self, step: Step) -> Hands:
+    def _begin_again(self) -> None:
+        """Whoever asks more than one whole statement, which was alone, has done nothing yet, and holds nothing."""
+        for group in self.waiting.values():
+            for entry in group:
+                entry.forget()
+                entry.together = True
+        self.waiting.clear()
+
+    async def _ask(self, step: Step, *, whole: Sql | None) -> Hands:
         sql = step.sql
         hands: Hands = []
         order = lock_order(step)
         for portion in portions(step, order):
-            hands += sql.deal(len(portion), await fetch(self.conn, sql, portion))
+            hands += sql.deal(len(portion), await self.at.ask(sql, portion, whole=whole))
         return unsorted(order, hands)
 
 
@@ -118,7 +130,9 @@ def settle(entries: Sequence[Entry[Any]]) -> list[Entry[Any]]:
     """After the commit: let each caller have its outcome, and answer those that must begin again."""
     again: list[Entry[Any]] = []
     for entry in entries:
-        if isinstance(entry.outcome, Refusal) and entry.outcome.again:
+        if entry.plan is None:
+            again.append(entry)
+        elif isinstance(entry.outcome, Refusal) and entry.outcome.again:
             entry.forget()
             again.append(entry)
         else:

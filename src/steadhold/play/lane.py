@@ -12,10 +12,22 @@ from steadhold.play.flush import Entry
 class Lane:
     """One workspace: who waits for the next flush, and who waits behind a stranger's lock."""
 
-    __slots__ = ("apart", "awaited", "bell", "flushers", "lost", "parked", "queued", "ready", "stuck", "workspace")
+    __slots__ = (
+        "apart",
+        "awaited",
+        "bell",
+        "flushers",
+        "loop",
+        "lost",
+        "parked",
+        "queued",
+        "ready",
+        "stuck",
+        "workspace",
+    )
 
     def __init__(self, workspace: str) -> None:
-        self.workspace = workspace
+        self.workspace, self.loop = workspace, asyncio.get_running_loop()
         self.ready: deque[Entry[Any]] = deque()
         self.stuck: Counter[str] = Counter()
         self.parked: deque[Entry[Any]] = deque()

@@ -7,10 +7,10 @@ from collections import Counter, deque
 from collections.abc import Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
-from steadhold.kit import failpoints
 from steadhold.kit.plan import Call
 from steadhold.play.flush import Entry, Flush, nothing_done, settle
 from steadhold.play.lane import Lane
+from steadhold.play.preparing import Unprepared, learn
 from steadhold.play.single import (
     DEADLOCK,
     LOCK_TIMEOUT,
@@ -19,11 +19,9 @@ from steadhold.play.single import (
     OutcomeUnknown,
     Pool,
     Single,
-    commit,
-    opening,
-    roll_back,
     translated,
 )
+from steadhold.play.transaction import Transaction
 
 T = TypeVar("T")
 
@@ -72,7 +70,7 @@ class Lockstep:
         """Play a call; its effect is committed when this returns.
 
         Raises `Busy` (a row stayed locked, or the queue is full), `Unavailable` (nothing happened) or
-        `OutcomeUnknown` (the connection broke at COMMIT). A caller who is cancelled disturbs nobody.
+        `OutcomeUnknown` (what broke may have been committed). A caller who is cancelled disturbs nobody.
         """
         if call.single:
             return await self._play_single(call)
@@ -80,7 +78,7 @@ class Lockstep:
         if lane.calls >= self.queue_calls_max:
             self.stats["refused queue_full"] += 1
             raise Busy
-        entry = Entry(call)
+        entry = Entry(call, lane.loop)
         self._place(lane, entry)
         return await entry.answer
 
@@ -194,24 +192,39 @@ class Lockstep:
     async def _play_together(self, conn: Any, lane: Lane, entries: list[Entry[Any]]) -> None:
         self.stats["flushes"] += 1
         self.stats["calls"] += len(entries)
-        flush = Flush(conn)
+        at = Transaction(conn, lane.workspace, self.hurry_ms, {entry.call.name for entry in entries})
+        flush = Flush(at)
         try:
-            await conn.execute(opening(lane.workspace, self.hurry_ms))
-            failpoints.hit("tx_begun")
-            await flush.run(entries)
+            await self._run(flush, entries)
             lane.lost = nothing_done(entries)
-            await (roll_back(conn) if lane.lost else commit(conn))
+            await (at.roll_back() if lane.lost else at.commit())
         except OutcomeUnknown as error:
-            self.stats["outcome_unknown"] += len(entries)
-            for entry in entries:
-                entry.fail(error)
+            self._leave_unknown(entries, error)
         except Exception as error:  # noqa: BLE001 - whoever is to blame gets it when played alone
-            await roll_back(conn)
+            if at.ended:
+                return self._leave_unknown(entries, OutcomeUnknown(str(error)))
+            await at.roll_back()
             self._play_apart(lane, entries, flush, error)
         else:
             for entry in settle(entries):
                 self.stats["again"] += 1
                 self._place(lane, entry)
+
+    async def _run(self, flush: Flush, entries: Sequence[Entry[Any]]) -> None:
+        """Carry all plans to their ends in a transaction, and again where a statement has to be prepared first."""
+        while True:
+            try:
+                return await flush.run(entries)
+            except Unprepared as asked:
+                learn(flush.at.conn, asked.query, {entry.call.name for entry in flush.suspects})
+            await flush.at.roll_back()
+            for entry in entries:
+                entry.forget()
+
+    def _leave_unknown(self, entries: Sequence[Entry[Any]], error: OutcomeUnknown) -> None:
+        self.stats["outcome_unknown"] += len(entries)
+        for entry in entries:
+            entry.fail(error)
 
     def _play_apart(self, lane: Lane, entries: Sequence[Entry[Any]], flush: Flush, error: Exception) -> None:
         """The flush was rolled back: those who may be to blame play alone, the others in the next flush."""

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from steadhold.access.authenticate import actor
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.page import page
 from steadhold.kit.sealed import MEDIA_TYPE, Kind
@@ -42,7 +43,7 @@ def doors(kind: Kind, readable: plans.Readable) -> tuple[Route, ...]:
     def make(ask: Request) -> Ask[Any]:
         """Store nothing but envelopes under a prefix; If-None-Match: * says that it was not so yet."""
         prefix, _absent = query.path(ask, name), conditions.put(ask)
-        return Ask(plans.make.call(ask.workspace, kind, prefix, readable), _made)
+        return Ask(plans.make.call(ask.workspace, kind, prefix, readable, by=actor(ask)), _made)
 
     def get(ask: Request) -> Ask[Any]:
         """Whether a prefix is private, and since when."""
@@ -51,7 +52,7 @@ def doors(kind: Kind, readable: plans.Readable) -> tuple[Route, ...]:
     def lift(ask: Request) -> Ask[Any]:
         """Let anything be stored under a prefix again."""
         prefix, revision = query.path(ask, name), conditions.exact_match(ask)
-        return Ask(plans.lift.call(ask.workspace, kind, prefix, revision), _lifted)
+        return Ask(plans.lift.call(ask.workspace, kind, prefix, revision, by=actor(ask)), _lifted)
 
     def listing(ask: Request) -> Ask[list[Prefix]]:
         """The private prefixes, in byte order."""

@@ -1,10 +1,14 @@
-"""private: the verbs. A room says what it can read under a prefix; the rest is the same for all of them."""
+"""private: the verbs. A room says what it can read under a prefix; the rest is the same for all of them.
+
+Who makes a prefix private, and who lifts one, stands in the audit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeAlias
 
+from steadhold.access import Actor, audit
 from steadhold.kit.outcome import Missing, RevisionConflict
 from steadhold.kit.plan import Plan, maybe, operation, rows, single_operation
 from steadhold.kit.rules import Path
@@ -19,7 +23,7 @@ Readable: TypeAlias = Callable[[str, str], Plan[list[str]]]
 
 
 @single_operation
-def make(workspace: str, kind: Kind, prefix: Path, readable: Readable) -> Plan[MakeOutcome]:
+def make(workspace: str, kind: Kind, prefix: Path, readable: Readable, *, by: Actor) -> Plan[MakeOutcome]:
     """Store nothing but envelopes under a prefix from the commit on. Again it changes nothing.
 
     It waits for everyone who is writing names of this kind, so it may find the workspace busy.
@@ -30,13 +34,14 @@ def make(workspace: str, kind: Kind, prefix: Path, readable: Readable) -> Plan[M
         return PlaintextPresent(tuple(names))
     made = yield from maybe(SQL.make, Prefix, workspace=workspace, kind=kind, prefix=prefix)
     if made is not None:
+        yield from audit(workspace, by, "prefix.made", _resource(kind, prefix))
         return Prefix(made.prefix, made.revision, made.made_at, made=True)
     there = yield from get.plan(workspace, kind, prefix)
     return there if isinstance(there, Prefix) else RevisionConflict(None)
 
 
 @operation
-def lift(workspace: str, kind: Kind, prefix: Path, revision: int) -> Plan[LiftOutcome]:
+def lift(workspace: str, kind: Kind, prefix: Path, revision: int, *, by: Actor) -> Plan[LiftOutcome]:
     """Let anything be stored under a prefix again. What is sealed there stays sealed.
 
     Outcomes: `Prefix`, `Missing`, `RevisionConflict(current)`.
@@ -45,7 +50,14 @@ def lift(workspace: str, kind: Kind, prefix: Path, revision: int) -> Plan[LiftOu
     if isinstance(there, Missing):
         return there
     gone = yield from rows(SQL.lift, workspace=workspace, kind=kind, prefix=prefix, revision=revision)
-    return there if gone else RevisionConflict(there.revision)
+    if not gone:
+        return RevisionConflict(there.revision)
+    yield from audit(workspace, by, "prefix.lifted", _resource(kind, prefix))
+    return there
+
+
+def _resource(kind: Kind, prefix: str) -> str:
+    return f"prefix:{kind}/{prefix}"
 
 
 @operation

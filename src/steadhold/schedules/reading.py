@@ -13,6 +13,7 @@ from steadhold.kit import rules
 from steadhold.kit.limits import PREVIEW_ITEMS_MAX
 from steadhold.kit.outcome import Missing
 from steadhold.kit.page import Page, page
+from steadhold.kit.paths import EVERYWHERE
 from steadhold.kit.plan import Plan, maybe, one, operation, rows
 from steadhold.kit.rules import Id, Limit
 from steadhold.schedules import instants
@@ -50,7 +51,7 @@ def get(workspace: str, id: Id) -> Plan[Schedule | Missing]:
 
 
 @operation
-def schedules(workspace: str, after: str, limit: Limit, within: Sequence[str] = ("",)) -> Plan[Page[Schedule]]:
+def schedules(workspace: str, after: str, limit: Limit, within: Sequence[str] = EVERYWHERE) -> Plan[Page[Schedule]]:
     """List schedules by id, from behind `after`, of those that `within` names ("" names all)."""
     found = yield from rows(SQL.page, workspace=workspace, after=after, limit=limit + 1, within=list(within))
     return page([schedule(Held(*row)) for row in found], limit, "schedules", lambda each: (each.id,))

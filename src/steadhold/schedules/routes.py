@@ -10,6 +10,7 @@ from steadhold.context import answers as files
 from steadhold.context.doors import readable
 from steadhold.jobs import relying
 from steadhold.kit import limits
+from steadhold.kit.moments import BEGIN, END
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.kit.page import Page
 from steadhold.kit.plan import Call, Refusal
@@ -132,7 +133,7 @@ def _moment(ask: Request, name: str) -> datetime | None:
     if text is None:
         return None
     if (found := query.moment(text)) is None:
-        why = f"{name} is a moment of RFC 3339 with its offset, from {decode.BEGIN:%Y} on and before {decode.END:%Y}."
+        why = f"{name} is a moment of RFC 3339 with its offset, from {BEGIN:%Y} on and before {END:%Y}."
         problem.stop("bad_query", why, parameter=name)
     return found
 

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from steadhold.kit.fields import FenceRef
 from steadhold.sdk.grammar import Mode, Room, Script, Send, Stream, flow, verb
-from steadhold.sdk.words import at, change, members, pages, put_if, read
+from steadhold.sdk.words import at, change, guarded, members, pages, put_if, read
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +78,7 @@ class KeysRoom(Room[Mode]):
         scopes: Sequence[str],
         *,
         expires_in_seconds: int | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[NewKey]:
         """Make a key for a subject: kind "service" or "person", scopes as in "state:write:orders".
@@ -85,7 +87,7 @@ class KeysRoom(Room[Mode]):
             Problem: it would be more than the key that makes it. OutcomeUnknown: its secret may be lost; revoke it.
         """
         body = members(subject=subject, kind=kind, scopes=list(scopes), expires_in_seconds=expires_in_seconds)
-        return read((yield change("POST", at("keys"), body, operation_id=operation_id)), NewKey)
+        return (yield from guarded(at("keys"), body, NewKey, fences, operation_id))
 
     @verb
     def get(self, key_id: str) -> Script[Key]:
@@ -102,15 +104,17 @@ class KeysRoom(Room[Mode]):
         yield from pages(lambda cursor: at("keys", cursor=cursor), Key)
 
     @verb
-    def rotate(self, key_id: str, *, grace_seconds: int = 0, operation_id: str | None = None) -> Script[NewKey]:
+    def rotate(
+        self, key_id: str, *, grace_seconds: int = 0, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[NewKey]:
         """Give a key a new secret; the old one serves for `grace_seconds` more."""
         body = {"grace_seconds": grace_seconds}
-        return read((yield change("POST", at("keys", key_id, "rotate"), body, operation_id=operation_id)), NewKey)
+        return (yield from guarded(at("keys", key_id, "rotate"), body, NewKey, fences, operation_id))
 
     @verb
-    def revoke(self, key_id: str, *, operation_id: str | None = None) -> Script[Key]:
+    def revoke(self, key_id: str, *, fences: Sequence[FenceRef] = (), operation_id: str | None = None) -> Script[Key]:
         """End a key, for good and everywhere within seconds."""
-        return read((yield change("POST", at("keys", key_id, "revoke"), operation_id=operation_id)), Key)
+        return (yield from guarded(at("keys", key_id, "revoke"), None, Key, fences, operation_id))
 
 
 class WorkspacesRoom(Room[Mode]):
@@ -138,7 +142,12 @@ class EntitlementsRoom(Room[Mode]):
 
     @verb
     def put(
-        self, entitlements: Mapping[str, Any], *, if_revision: int, operation_id: str | None = None
+        self,
+        entitlements: Mapping[str, Any],
+        *,
+        if_revision: int,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
     ) -> Script[Entitlements]:
         """Set them, as an operator, replacing revision `if_revision`; 0 where none were ever set.
 
@@ -146,7 +155,9 @@ class EntitlementsRoom(Room[Mode]):
             RevisionConflict. OutcomeUnknown.
         """
         condition = put_if(if_revision or None)
-        sent = change("PUT", at("entitlements"), entitlements, operation_id=operation_id, headers=condition)
+        sent = change(
+            "PUT", at("entitlements"), entitlements, fences=fences, operation_id=operation_id, headers=condition
+        )
         return read((yield sent), Entitlements)
 
 

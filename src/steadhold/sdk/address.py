@@ -40,10 +40,23 @@ def address(url: str | None, api_key: str | None) -> Address:
         raise ValueError("The API key holds characters that no key has; was more than the key copied?")
     if url.startswith("unix:"):
         return Address("http://localhost", key, _socket(url), loopback=True)
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username:
+    host = _host(url)
+    if host is None:
         raise ValueError(f"{url!r} is no address of a server: write http://host:port, https://host or unix:/a/socket.")
-    return Address(url.rstrip("/"), key, None, _is_loopback(parts.hostname))
+    scheme, rest = url.rstrip("/").split(":", 1)
+    return Address(f"{scheme.lower()}:{rest}", key, None, _is_loopback(host))
+
+
+def _host(url: str) -> str | None:
+    """The host of an address; None where it is no server's."""
+    try:
+        parts = urlsplit(url)
+        if parts.query or parts.fragment or parts.username or parts.port == 0:
+            return None
+    except ValueError:  # a port that is no number, or half of an IPv6 address
+        return None
+    plain = parts.scheme in {"http", "https"} and url.isprintable() and " " not in url
+    return parts.hostname or None if plain else None
 
 
 def _socket(url: str) -> str:

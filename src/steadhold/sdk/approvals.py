@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.approvals_shapes import (
     AlreadyUsed,
@@ -22,7 +20,7 @@ from steadhold.sdk.approvals_shapes import (
 )
 from steadhold.sdk.grammar import Mode, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.watching import each_change, until_ended
-from steadhold.sdk.words import at, change, guarded, members, pages, read
+from steadhold.sdk.words import as_json, at, guarded, members, pages, read, relying
 
 __all__ = [
     "AlreadyUsed",
@@ -67,7 +65,7 @@ class ApprovalsRoom(Room[Mode]):
             artifact=artifact, action=action, title=title, expires_in_seconds=expires_in_seconds, note=note,
             approvers=named, quorum=quorum, usable_seconds=usable_seconds, allow_requester=allow_requester,
         )  # fmt: skip
-        return read((yield change("POST", at("approvals"), body, fences=fences, operation_id=operation_id)), Approval)
+        return (yield from guarded(at("approvals"), body, Approval, fences, operation_id))
 
     @verb
     def get(self, approval_id: str) -> Script[Approval]:
@@ -153,10 +151,12 @@ class ApprovalsRoom(Room[Mode]):
             NotApprover: another asked. ApprovalEnded. RevisionConflict, StaleFence.
         """
         target = at("approvals", approval_id, "withdraw")
-        return (yield from guarded(target, {}, Approval, if_revision, fences, operation_id))
+        return (yield from guarded(target, {}, Approval, fences, operation_id, if_revision))
 
     @verb
-    def verify(self, approval_id: str, artifact: Artifact, *, use_id: str | None = None) -> Script[Verdict]:
+    def verify(
+        self, approval_id: str, artifact: Artifact, *, use_id: str | None = None, fences: Sequence[FenceRef] = ()
+    ) -> Script[Verdict]:
         """Tell whether exactly this artifact may be acted on now, also by the use that has the grant already.
 
         It holds nothing: only `use` makes sure that nobody else acts.
@@ -164,9 +164,9 @@ class ApprovalsRoom(Room[Mode]):
         Raises:
             NotFound.
         """
-        body = msgspec.json.encode(members(**artifact.named(), use_id=use_id))
-        asked = Send("POST", at("approvals", approval_id, "verify"), {"content-type": "application/json"}, body)
-        return read((yield asked), Verdict)
+        body = as_json(members(**artifact.named(), use_id=use_id))
+        headers = {"content-type": "application/json", **relying(fences)}
+        return read((yield Send("POST", at("approvals", approval_id, "verify"), headers, body)), Verdict)
 
     @verb
     def use(
@@ -188,7 +188,7 @@ class ApprovalsRoom(Room[Mode]):
         """
         body = {**artifact.named(), "use_id": use_id}
         target = at("approvals", approval_id, "use")
-        return (yield from guarded(target, body, Approval, if_revision, fences, operation_id))
+        return (yield from guarded(target, body, Approval, fences, operation_id, if_revision))
 
     @verb
     def revoke(
@@ -205,7 +205,7 @@ class ApprovalsRoom(Room[Mode]):
             NotApprover, AlreadyUsed, NotUsable. RevisionConflict, StaleFence.
         """
         target = at("approvals", approval_id, "revoke")
-        return (yield from guarded(target, {}, Approval, if_revision, fences, operation_id))
+        return (yield from guarded(target, {}, Approval, fences, operation_id, if_revision))
 
 
 def _vote(
@@ -220,4 +220,4 @@ def _vote(
     hash = seen if isinstance(seen, str) else seen.hash
     body = members(decision=decision, hash=hash, comment=comment)
     target = at("approvals", approval_id, "votes")
-    return (yield from guarded(target, body, Approval, if_revision, fences, operation_id))
+    return (yield from guarded(target, body, Approval, fences, operation_id, if_revision))

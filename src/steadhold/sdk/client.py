@@ -14,10 +14,11 @@ from typing import Any, Final, Self, TypeVar
 import httpx2
 
 from steadhold.sdk.address import Address, address
-from steadhold.sdk.grammar import Async, Give, Got, Lost, Mode, More, Pause, Script, Send, Stream, Sync
-from steadhold.sdk.lines import AsyncLine, Body, Line, got, in_threads, lost
+from steadhold.sdk.grammar import Async, Give, Got, Lost, Mode, More, Pause, Script, Send, Step, Stream, Sync, Tell
+from steadhold.sdk.lines import BROKEN, AsyncLine, Body, Line, got, in_threads, lost
 from steadhold.sdk.retry import Patience, persist
 from steadhold.sdk.rooms import Rooms
+from steadhold.sdk.words import an_id
 from steadhold.telemetry import caused
 
 T = TypeVar("T")
@@ -50,16 +51,17 @@ class _Base(Rooms[Mode]):
         their own. `patience` and `transport` are for tests.
 
         Raises:
-            ValueError: there is no key, no such address, or a time out of bounds.
+            ValueError: there is no key, no such address, no such workspace, or a time out of bounds.
         """
         super().__init__()
         self._address: Address = address(url, api_key)
         self._patience = patience or Patience(give_up_seconds)
-        self._timeout, self._workspace, self._bytes_max = timeout, workspace, answer_bytes_max
+        self._workspace = None if workspace is None else an_id(workspace)
+        self._timeout, self._bytes_max = timeout, answer_bytes_max
         self._transport = transport
         self._home: tuple[Any, Any] = (None, None)
         self._opened: list[tuple[Any, Any]] = []
-        self._closed = False
+        self._closed, self._known = False, self._address.loopback
 
     @property
     def url(self) -> str:
@@ -102,7 +104,7 @@ class _Base(Rooms[Mode]):
         """How httpx2 is set up. Without TLS no certificates are loaded; loopback heeds no proxies."""
         from steadhold import __version__
 
-        given, tls = self._transport, self._address.base.startswith("https:")
+        given, tls = self._transport, not self._address.base.startswith("http:")
         if given is None and self._address.loopback:
             given = transport(uds=self._address.socket, limits=_LIMITS, verify=tls)
         headers = {
@@ -138,12 +140,14 @@ class Client(_Base[Sync]):
     def play(self, script: Script[T]) -> T:
         """Answer what a script comes to."""
         steps = persist(script, self._patience)
+        came: Got | Lost | None = None
         try:
-            step = next(steps)
             while True:
-                step = steps.send(self._act(step))
-        except StopIteration as end:
-            return end.value
+                try:
+                    step = steps.send(came)
+                except StopIteration as end:
+                    return end.value
+                came = self._act(step)  # outside: what is done here ends no script
         finally:
             steps.close()
 
@@ -167,9 +171,8 @@ class Client(_Base[Sync]):
     def close(self) -> None:
         """Close all connections. Calling it again does nothing."""
         self._closed = True
-        here = os.getpid()
         for home, http in self._opened:
-            if home == here:
+            if home == os.getpid():
                 http.close()
         self._opened.clear()
 
@@ -185,18 +188,21 @@ class Client(_Base[Sync]):
     def _content(self, source: Iterator[bytes]) -> Iterator[bytes]:
         return source
 
-    def _act(self, step: Send | Pause | More | Give[Any], line: Line | None = None) -> Got | Lost | None:
+    def _act(self, step: Step, line: Line | None = None) -> Got | Lost | None:
         if isinstance(step, Send):
             with _told(step):
                 return self._ask(step, line)
         if isinstance(step, Pause):
             time.sleep(step.seconds)
+        if isinstance(step, Tell):
+            step.now()
         return None
 
     def _ask(self, send: Send, line: Line | None) -> Got | Lost:
         http: httpx2.Client = self._at_home(os.getpid())
         try:
             response = http.send(self._request(http, send), stream=True)
+            self._known = True
             if send.opens and response.is_success and line is not None:
                 return line.opened(response)
             try:
@@ -206,8 +212,8 @@ class Client(_Base[Sync]):
                 return got(response, body.data)
             finally:
                 response.close()
-        except httpx2.TransportError as error:
-            return lost(error)
+        except BROKEN as error:
+            return lost(error, self.url, known=self._known)
 
 
 class AsyncClient(_Base[Async]):
@@ -266,18 +272,21 @@ class AsyncClient(_Base[Async]):
     def _content(self, source: Iterator[bytes]) -> AsyncIterator[bytes]:
         return in_threads(source)
 
-    async def _act(self, step: Send | Pause | More | Give[Any], line: AsyncLine | None = None) -> Got | Lost | None:
+    async def _act(self, step: Step, line: AsyncLine | None = None) -> Got | Lost | None:
         if isinstance(step, Send):
             with _told(step):
                 return await self._ask(step, line)
         if isinstance(step, Pause):
             await asyncio.sleep(step.seconds)
+        if isinstance(step, Tell):
+            await step.later()
         return None
 
     async def _ask(self, send: Send, line: AsyncLine | None) -> Got | Lost:
         http: httpx2.AsyncClient = self._at_home((os.getpid(), asyncio.get_running_loop()))
         try:
             response = await http.send(self._request(http, send), stream=True)
+            self._known = True
             if send.opens and response.is_success and line is not None:
                 return await line.opened(response)
             try:
@@ -287,5 +296,5 @@ class AsyncClient(_Base[Async]):
                 return got(response, body.data)
             finally:
                 await response.aclose()
-        except httpx2.TransportError as error:
-            return lost(error)
+        except BROKEN as error:
+            return lost(error, self.url, known=self._known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Self
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from steadhold.kit.fields import FenceRef
 from steadhold.sdk.approvals_shapes import Artifact
 from steadhold.sdk.grammar import Mode, Room, Script, verb
-from steadhold.sdk.words import at, change, members, read
+from steadhold.sdk.words import as_json, at, guarded, members
 
 GRANTS: Final = {"lock": ("locks.get", "name"), "job": ("jobs.get", "job_id")}
 
@@ -36,14 +36,14 @@ class CommitsRoom(Room[Mode]):
     """`client.commits`: commits that are written as JSON. In Python `client.commit()` says them better."""
 
     @verb
-    def run(self, raw: bytes, *, operation_id: str | None = None) -> Script[Results]:
+    def run(self, raw: bytes, *, fences: Sequence[FenceRef] = (), operation_id: str | None = None) -> Script[Results]:
         """Send a commit as the bytes it is: `{"require": […], "apply": […]}`.
 
         Raises:
             Problem: an item was refused, and nothing was changed; its `extras` have `list` and `index`.
             OutcomeUnknown.
         """
-        return read((yield change("POST", at("commits"), raw, operation_id=operation_id)), Results)
+        return (yield from guarded(at("commits"), raw, Results, fences, operation_id))
 
 
 class Conditions:
@@ -60,7 +60,7 @@ class Conditions:
         if ref.kind not in GRANTS:
             raise ValueError(f"A commit cannot require {ref.subject}; it can require locks and jobs.")
         op, name = GRANTS[ref.kind]
-        self._note(msgspec.json.encode({"op": op, name: ref.name, "fence": ref.fence}))
+        self._note(as_json({"op": op, name: ref.name, "fence": ref.fence}))
         return self
 
 
@@ -69,7 +69,7 @@ class _Noted:
         self._note = note
 
     def _require(self, op: str, **said: Any) -> None:
-        self._note(msgspec.json.encode({"op": op, **members(**said)}))
+        self._note(as_json({"op": op, **members(**said)}))
 
 
 class _OfState(_Noted):

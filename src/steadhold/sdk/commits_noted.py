@@ -16,7 +16,7 @@ from steadhold.kit.fields import ExactTag, FenceRef
 from steadhold.sdk.commits import GRANTS, Conditions, Done, Results
 from steadhold.sdk.grammar import Async, Got, Later, Mode, Pending, Player, Script, Send, Stream, Sync
 from steadhold.sdk.rooms import Rooms
-from steadhold.sdk.words import at, change, read
+from steadhold.sdk.words import as_json, at, change, read
 
 OPS: Final = {
     "state.put": ("PUT", r"/v1/state/(?P<name>.+)"),
@@ -132,12 +132,12 @@ def _item(send: Send) -> bytes:
         said["if_none_match"] = send.headers["if-none-match"]
     if op == "context.put":
         inline = base64.b64encode(send.body or b"").decode()
-        return msgspec.json.encode({**said, "base64": inline, "content_type": send.headers["content-type"]})
+        return as_json({**said, "base64": inline, "content_type": send.headers["content-type"]})
     body = send.body or b"{}"
     if op in CONTENT:
-        return msgspec.json.encode({**said, CONTENT[op]: msgspec.Raw(body)})
+        return as_json({**said, CONTENT[op]: msgspec.Raw(body)})
     more = body.strip()[1:-1].strip()
-    return msgspec.json.encode(said)[:-1] + (b"," + more if more else b"") + b"}"
+    return as_json(said)[:-1] + (b"," + more if more else b"") + b"}"
 
 
 def _fences(send: Send) -> Sequence[FenceRef]:

@@ -24,7 +24,7 @@ from steadhold.sdk.deciding import TRIES_MAX, deciding
 from steadhold.sdk.errors import BadAnswer, Problem
 from steadhold.sdk.grammar import Give, Got, Mode, Script, Send, Stream, flow, verb
 from steadhold.sdk.watching import each_content
-from steadhold.sdk.words import at, change, pages, put_if, read, verified
+from steadhold.sdk.words import at, change, pages, put_if, read, relying, verified
 
 __all__ = ["ContextRoom", "ContextUsage", "File", "FileEntry", "FileKept", "FileMoved", "FileWritten", "NoFile"]
 
@@ -200,10 +200,16 @@ class ContextRoom(LargeFiles[Mode]):
         return (yield Send("GET", at("context:export", prefix=prefix or None))).body
 
     @verb
-    def import_files(self, archive: bytes, *, prefix: str = "") -> Script[Imported]:
-        """Write the files of an archive, an outcome each. Those outside `prefix` are refused."""
-        target = at("context:import", prefix=prefix or None)
-        return read((yield Send("POST", target, {"content-type": TAR}, archive, identity="own")), Imported)
+    def import_files(self, archive: bytes, *, prefix: str = "", fences: Sequence[FenceRef] = ()) -> Script[Imported]:
+        """Write the files of an archive, an outcome each. Those outside `prefix` are refused.
+
+        Where a grant in `fences` is not current any more, so is each file from then on (code `stale_fence`).
+
+        Raises:
+            OutcomeUnknown.
+        """
+        target, headers = at("context:import", prefix=prefix or None), {"content-type": TAR, **relying(fences)}
+        return read((yield Send("POST", target, headers, archive, identity="own")), Imported)
 
 
 def _read(path: str, revision: int | None = None) -> Script[File]:

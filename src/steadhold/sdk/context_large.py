@@ -14,7 +14,7 @@ from steadhold.kit.fields import FenceRef
 from steadhold.sdk.context_shapes import FileWritten, Imported
 from steadhold.sdk.errors import BadAnswer, Unreachable
 from steadhold.sdk.grammar import Give, Lost, Mode, More, Room, Script, Send, Stream, flow, verb
-from steadhold.sdk.words import at, change, put_if, read
+from steadhold.sdk.words import at, change, put_if, read, relying
 
 SENT_BYTES: Final = 256 * 1024
 OCTETS: Final = "application/octet-stream"
@@ -70,14 +70,16 @@ class LargeFiles(Room[Mode]):
             yield Give(piece)
 
     @verb
-    def import_archive(self, source: Source, *, prefix: str = "") -> Script[Imported]:
+    def import_archive(self, source: Source, *, prefix: str = "", fences: Sequence[FenceRef] = ()) -> Script[Imported]:
         """Write the files of an archive that lies on this machine, an outcome each. Those outside `prefix` are refused.
+
+        Where a grant in `fences` is not current any more, so is each file from then on (code `stale_fence`).
 
         Raises:
             OutcomeUnknown. OSError: it cannot be read.
         """
         pieces, _, size = _measured(source)
-        headers = {"content-type": TAR, "content-length": str(size)}
+        headers = {"content-type": TAR, "content-length": str(size), **relying(fences)}
         target = at("context:import", prefix=prefix or None)
         return read((yield Send("POST", target, headers, identity="own", source=pieces)), Imported)
 

@@ -74,7 +74,7 @@ class EffectsRoom(Room[Mode]):
             expires_in_seconds=expires_in_seconds, job_id=job_id, job_fence=job_fence, amount=amount,
             currency=currency, data_ref=data_ref, causation_id=causation_id,
         )  # fmt: skip
-        return read((yield change("POST", at("effects"), body, fences=fences, operation_id=operation_id)), Effect)
+        return (yield from guarded(at("effects"), body, Effect, fences, operation_id))
 
     @verb
     def initiate(
@@ -113,6 +113,7 @@ class EffectsRoom(Room[Mode]):
         evidence_ref: str | None = None,
         evidence_id: str | None = None,
         if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Effect]:
         """Say what came of it, however late. What contradicts is kept, and somebody has to look.
@@ -126,7 +127,8 @@ class EffectsRoom(Room[Mode]):
             execution=execution, no_effect=no_effect, venue_ref=venue_ref, evidence_ref=evidence_ref,
             evidence_id=evidence_id,
         )  # fmt: skip
-        return (yield from _tell(effect_id, "outcome", body, if_revision, operation_id))
+        target = at("effects", effect_id, "outcome")
+        return (yield from guarded(target, body, Effect, fences, operation_id, if_revision))
 
     @verb
     def settlement(
@@ -138,6 +140,7 @@ class EffectsRoom(Room[Mode]):
         evidence_ref: str | None = None,
         evidence_id: str | None = None,
         if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Effect]:
         """Say what became of the money.
@@ -148,18 +151,24 @@ class EffectsRoom(Room[Mode]):
         body = members(
             to=to, settles_within_seconds=settles_within_seconds, evidence_ref=evidence_ref, evidence_id=evidence_id
         )
-        return (yield from _tell(effect_id, "settlement", body, if_revision, operation_id))
+        target = at("effects", effect_id, "settlement")
+        return (yield from guarded(target, body, Effect, fences, operation_id, if_revision))
 
     @verb
     def abandon(
-        self, effect_id: str, *, if_revision: int | None = None, operation_id: str | None = None
+        self,
+        effect_id: str,
+        *,
+        if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
     ) -> Script[Effect]:
         """Give up an action that was not begun. Saying it again is harmless.
 
         Raises:
             Problem "transition_not_permitted": it was begun. RevisionConflict, NotFound.
         """
-        return (yield from _tell(effect_id, "abandon", {}, if_revision, operation_id))
+        return (yield from guarded(at("effects", effect_id, "abandon"), {}, Effect, fences, operation_id, if_revision))
 
     @verb
     def reconcile(
@@ -170,6 +179,7 @@ class EffectsRoom(Room[Mode]):
         evidence_ref: str,
         evidence_id: str | None = None,
         if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Effect]:
         """Decide what came of it, after looking: `evidence_ref` says at what.
@@ -178,7 +188,8 @@ class EffectsRoom(Room[Mode]):
             NotNeeded: nobody has to look. EvidenceConflict, RevisionConflict, NotFound.
         """
         body = members(outcome=outcome, evidence_ref=evidence_ref, evidence_id=evidence_id)
-        return (yield from _tell(effect_id, "reconcile", body, if_revision, operation_id))
+        target = at("effects", effect_id, "reconcile")
+        return (yield from guarded(target, body, Effect, fences, operation_id, if_revision))
 
     @verb
     def get(self, effect_id: str) -> Script[Effect]:
@@ -239,6 +250,7 @@ class JournalsRoom(Room[Mode]):
         data_ref: str | None = None,
         causation_id: str | None = None,
         note: str | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Entry]:
         """Keep a charge, once under its id, for ever; the same again answers the one that there is.
@@ -251,7 +263,7 @@ class JournalsRoom(Room[Mode]):
             causation_id=causation_id, note=note,
         )  # fmt: skip
         target = at("journals", an_id(journal), "entries")
-        return read((yield change("POST", target, body, operation_id=operation_id)), Entry)
+        return (yield from guarded(target, body, Entry, fences, operation_id))
 
     @flow
     def entries(self, journal: str) -> Stream[Entry]:
@@ -261,7 +273,3 @@ class JournalsRoom(Room[Mode]):
             NotFound: it has none.
         """
         yield from pages(lambda cursor: at("journals", journal, "entries", cursor=cursor), Entry)
-
-
-def _tell(effect_id: str, verb: str, body: object, if_revision: int | None, operation_id: str | None) -> Script[Effect]:
-    return (yield from guarded(at("effects", effect_id, verb), body, Effect, if_revision, (), operation_id))

@@ -107,11 +107,11 @@ class InvalidInput(Problem, codes=("invalid_input",)):
 
 
 class CountChanged(Problem, codes=("count_changed",)):
-    """The filter matches another number of jobs than expected."""
+    """There are not as many jobs, or parked publications, as was expected."""
 
     @property
     def count(self) -> int | None:
-        """How many it matches now."""
+        """How many there are now."""
         return self.whole("count")
 
 

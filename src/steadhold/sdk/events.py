@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -18,8 +18,6 @@ from steadhold.sdk.events_shapes import (
     DomainEvent,
     Edge,
     NewEvent,
-    Parked,
-    Publication,
     Replay,
     Subscription,
 )
@@ -28,7 +26,7 @@ from steadhold.sdk.words import WAIT_SECONDS, at, change, if_match, instant, mem
 
 __all__ = [
     "Aggregate", "AggregateType", "AggregatesRoom", "Appended", "Causes", "DomainEvent", "Edge", "EventsRoom",
-    "NewEvent", "Parked", "Publication", "PublicationsRoom", "Replay", "Subscription", "SubscriptionsRoom",
+    "NewEvent", "Replay", "Subscription", "SubscriptionsRoom",
 ]  # fmt: skip
 
 
@@ -233,7 +231,15 @@ class SubscriptionsRoom(Room[Mode]):
         return got.revision
 
     @verb
-    def replay(self, id: str, start: datetime, end: datetime, *, operation_id: str | None = None) -> Script[int]:
+    def replay(
+        self,
+        id: str,
+        start: datetime,
+        end: datetime,
+        *,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[int]:
         """Publish again what happened from `start` on and before `end`; answers how many events.
 
         Under an `operation_id` each step of a long one has an id that begins with it.
@@ -246,53 +252,8 @@ class SubscriptionsRoom(Room[Mode]):
         while True:
             body = members(**{"from": instant(start), "to": instant(end), "cursor": cursor})
             key = None if operation_id is None else f"{operation_id}.{step}" if step else operation_id
-            found = read((yield change("POST", at("subscriptions", id, "replay"), body, operation_id=key)), Replay)
+            sent = change("POST", at("subscriptions", id, "replay"), body, fences=fences, operation_id=key)
+            found = read((yield sent), Replay)
             total, step, cursor = total + found.events, step + 1, found.next_cursor
             if cursor is None:
                 return total
-
-
-class PublicationsRoom(Room[Mode]):
-    """`client.publications`: what is on its way, and what does not get on."""
-
-    @flow
-    def list(self, state: Literal["pending", "blocked", "parked"]) -> Stream[Publication]:
-        """Every publication in a state."""
-        yield from pages(lambda cursor: at("publications", state=state, cursor=cursor), Publication)
-
-    @verb
-    def retry(self, publication_id: str, *, operation_id: str | None = None) -> Script[Publication]:
-        """Let it be tried now, with all its attempts before it.
-
-        Raises:
-            NotFound: there is none. Problem: `publication_settled`. OutcomeUnknown.
-        """
-        return (yield from _steered(publication_id, "retry", operation_id))
-
-    @verb
-    def retry_parked(
-        self, subscription_id: str | None = None, *, expect_count: int | None = None, operation_id: str | None = None
-    ) -> Script[Parked]:
-        """Let all that is parked be tried again, if they are `expect_count`; without it, only count them.
-
-        A turn takes the oldest thousand; go on with `left` as the number to expect.
-
-        Raises:
-            CountChanged, OutcomeUnknown.
-        """
-        body = members(subscription_id=subscription_id, expect_count=expect_count)
-        return read((yield change("POST", at("publications:retry"), body, operation_id=operation_id)), Parked)
-
-    @verb
-    def skip(self, publication_id: str, *, operation_id: str | None = None) -> Script[Publication]:
-        """Never publish it; what waits behind it goes on.
-
-        Raises:
-            NotFound: there is none. Problem: `publication_settled`. OutcomeUnknown.
-        """
-        return (yield from _steered(publication_id, "skip", operation_id))
-
-
-def _steered(publication_id: str, verb: str, operation_id: str | None) -> Script[Publication]:
-    target: Any = at("publications", publication_id, verb)
-    return read((yield change("POST", target, operation_id=operation_id)), Publication)

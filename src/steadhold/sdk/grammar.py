@@ -7,6 +7,7 @@ sockets are the player's. A stream is a script that also yields `Give`: each is 
 from __future__ import annotations
 
 import functools
+import inspect
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ class Send:
 
     `wait_seconds` is how long the server may hold the answer back; `give_up_seconds` replaces the client's own. A
     `source` is read anew for each try, in place of a `body`. `opens`: of an answer that says yes only the head is read,
-    and its body by `More`, in a stream.
+    and its body by `More`, in a stream. `led_to`: what a later try is refused by where an earlier one took effect.
     """
 
     method: str
@@ -39,15 +40,17 @@ class Send:
     give_up_seconds: float | None = None
     source: Callable[[], Iterator[bytes]] | None = None
     opens: bool = False
+    led_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Got:
-    """An answer, whatever it says. Header names are lower case."""
+    """An answer, whatever it says. Header names are lower case. `unsure`: an earlier try may have taken effect."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
+    unsure: bool = False
 
     @property
     def replayed(self) -> bool:
@@ -59,17 +62,23 @@ class Got:
         """The revision that the answer names.
 
         Raises:
-            ValueError: it names none.
+            BadAnswer: it names none.
         """
-        return int(self.headers.get("revision", ""))
+        told = self.headers.get("revision", "")
+        if not (told.isascii() and told.isdecimal() and len(told) < 20):
+            from steadhold.sdk.problem import BadAnswer  # which stands above
+
+            raise BadAnswer(f"The answer names no revision, but {told[:20]!r}.")
+        return int(told)
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """No answer came. `sent` says whether the request may have arrived."""
+    """No answer came, or a `bad` one. `sent` says whether the request may have arrived."""
 
     why: str
     sent: bool
+    bad: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +96,47 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Tell:
+    """Tell somebody something. Who is told by an asynchronous client may be asynchronous."""
+
+    whom: Callable[[Any], object]
+    what: object
+
+    def now(self) -> None:
+        """Tell it where nothing can be awaited.
+
+        Raises:
+            TypeError: who is told has to be awaited.
+        """
+        answer = self._answer()
+        if inspect.isawaitable(answer):
+            if inspect.iscoroutine(answer):
+                answer.close()
+            raise TypeError(f"{self.whom!r} is asynchronous, and this client is not: give it a plain function.")
+
+    async def later(self) -> None:
+        """Tell it, and await that where it has to be."""
+        answer = self._answer()
+        if inspect.isawaitable(answer):
+            await answer
+
+    def _answer(self) -> object:
+        try:
+            return self.whom(self.what)
+        except StopIteration as stopped:  # which says of generators that they have ended
+            raise RuntimeError(f"{self.whom!r} raised StopIteration: it ended nothing but itself.") from stopped
+
+
+@dataclass(frozen=True, slots=True)
 class Give(Generic[T]):
     """An item of a stream."""
 
     item: T
 
 
-Script: TypeAlias = Generator[Send | Pause, Got, T]
-Stream: TypeAlias = Generator[Send | Pause | More | Give[T], Any, None]
+Script: TypeAlias = Generator[Send | Pause | Tell, Got, T]
+Stream: TypeAlias = Generator[Send | Pause | Tell | More | Give[T], Any, None]
+Step: TypeAlias = Send | Pause | Tell | More | Give[Any]
 
 
 class Sync:

@@ -9,13 +9,28 @@ import msgspec
 
 from steadhold.kit import ids
 from steadhold.kit.exact import JsonValue
+from steadhold.kit.fields import FenceRef
 from steadhold.sdk.errors import BadAnswer, problem_of
 from steadhold.sdk.grammar import Give, Got, Mode, More, Pause, Player, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.inboxes_consuming import ConsumerRoom
 from steadhold.sdk.inboxes_doors import DoorsRoom
 from steadhold.sdk.inboxes_shapes import Appended, ConsumerState, Event, Gap, InboxState, Line, Made, New, Page
 from steadhold.sdk.sse import Reader, Told
-from steadhold.sdk.words import UNSET, WAIT_SECONDS, Unset, at, change, if_match, members, pages, put_if, raw_json, read
+from steadhold.sdk.words import (
+    UNSET,
+    WAIT_SECONDS,
+    Unset,
+    as_json,
+    at,
+    change,
+    members,
+    pages,
+    put_if,
+    raw_json,
+    read,
+    relying,
+    removed,
+)
 
 NDJSON: Final = "application/x-ndjson"
 SILENT_SECONDS: Final = 45.0
@@ -58,6 +73,7 @@ class InboxRoom(Room[Mode]):
         max_age_seconds: float | Unset | None = UNSET,
         max_events: int | None = None,
         max_bytes: int | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Made]:
         """Make the inbox. It keeps events of thirty days, unless it is told otherwise (None: without end).
@@ -65,7 +81,7 @@ class InboxRoom(Room[Mode]):
         Raises:
             RevisionConflict: it is there already. OutcomeUnknown.
         """
-        return (yield from self._put(None, max_age_seconds, max_events, max_bytes, operation_id))
+        return (yield from self._put(None, max_age_seconds, max_events, max_bytes, fences, operation_id))
 
     @verb
     def configure(
@@ -75,6 +91,7 @@ class InboxRoom(Room[Mode]):
         max_age_seconds: float | Unset | None = UNSET,
         max_events: int | None = None,
         max_bytes: int | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Made]:
         """Change what the inbox keeps.
@@ -82,16 +99,22 @@ class InboxRoom(Room[Mode]):
         Raises:
             RevisionConflict: it has another revision, or is not there. OutcomeUnknown.
         """
-        return (yield from self._put(if_revision, max_age_seconds, max_events, max_bytes, operation_id))
+        return (yield from self._put(if_revision, max_age_seconds, max_events, max_bytes, fences, operation_id))
 
     def _put(
-        self, revision: int | None, age: float | Unset | None, events: int | None, size: int | None, key: str | None
+        self,
+        revision: int | None,
+        age: float | Unset | None,
+        events: int | None,
+        size: int | None,
+        fences: Sequence[FenceRef],
+        key: str | None,
     ) -> Script[Made]:
         keeps: dict[str, Any] = members(max_events=events, max_bytes=size)
         if not isinstance(age, Unset):
             keeps["max_age_seconds"] = age
-        target = at("inboxes", self.name)
-        got = yield change("PUT", target, {"retention": keeps}, operation_id=key, headers=put_if(revision))
+        target, headers = at("inboxes", self.name), put_if(revision)
+        got = yield change("PUT", target, {"retention": keeps}, fences=fences, operation_id=key, headers=headers)
         return read(got, Made)
 
     @verb
@@ -104,13 +127,15 @@ class InboxRoom(Room[Mode]):
         return read((yield Send("GET", at("inboxes", self.name))), InboxState)
 
     @verb
-    def delete(self, *, if_revision: int, operation_id: str | None = None) -> Script[None]:
+    def delete(
+        self, *, if_revision: int, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[None]:
         """Delete the inbox with its events and consumers.
 
         Raises:
             NotFound: there is none. RevisionConflict, OutcomeUnknown.
         """
-        yield change("DELETE", at("inboxes", self.name), operation_id=operation_id, headers=if_match(if_revision))
+        yield from removed(at("inboxes", self.name), if_revision, fences, operation_id)
 
     @verb
     def append(
@@ -127,6 +152,7 @@ class InboxRoom(Room[Mode]):
         correlation_id: str | None = None,
         causation_id: str | None = None,
         data_ref: str | None = None,
+        fences: Sequence[FenceRef] = (),
     ) -> Script[Appended]:
         """Append an event. Under one `key` it is accepted once, however often it is sent; without, one is made.
 
@@ -141,26 +167,28 @@ class InboxRoom(Room[Mode]):
         if data_ref is None:
             said["data"] = msgspec.Raw(raw_json(data, raw))
         target = at("inboxes", self.name, "events")
-        got = yield change("POST", target, said, operation_id=key or ids.new_id(), identity="own")
+        got = yield change("POST", target, said, fences=fences, operation_id=key or ids.new_id(), identity="own")
         return read(got, Appended)
 
     @verb
-    def append_bytes(self, type: str, data: bytes, content_type: str, *, key: str | None = None) -> Script[Appended]:
+    def append_bytes(
+        self, type: str, data: bytes, content_type: str, *, key: str | None = None, fences: Sequence[FenceRef] = ()
+    ) -> Script[Appended]:
         """Append an event whose data is no JSON, as `append`."""
         target, named = at("inboxes", self.name, "events", type=type), key or ids.new_id()
-        headers = {"idempotency-key": named, "content-type": content_type}
+        headers = {"idempotency-key": named, "content-type": content_type, **relying(fences)}
         return read((yield Send("POST", target, headers, data, "own", named)), Appended)
 
     @verb
-    def append_many(self, events: Sequence[New]) -> Script[list[Line]]:
+    def append_many(self, events: Sequence[New], *, fences: Sequence[FenceRef] = ()) -> Script[list[Line]]:
         """Append many events in one transaction: an outcome each, in order. Their keys make it safe to send again.
 
         Raises:
             NotFound: there is no inbox. OutcomeUnknown.
         """
-        body = b"".join([msgspec.json.encode(event) + b"\n" for event in events])
+        body = b"".join([as_json(event) + b"\n" for event in events])
         target = at("inboxes", self.name, "events")
-        got = yield Send("POST", target, {"content-type": NDJSON}, body, "own")
+        got = yield Send("POST", target, {"content-type": NDJSON, **relying(fences)}, body, "own")
         try:
             return [msgspec.json.decode(line, type=Line) for line in got.body.splitlines()]
         except msgspec.DecodeError as error:

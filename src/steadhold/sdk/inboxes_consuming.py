@@ -11,7 +11,7 @@ from steadhold.kit.fields import FenceRef
 from steadhold.sdk.errors import InboxRestored
 from steadhold.sdk.grammar import Async, Give, Mode, Player, Room, Script, Send, Stream, Sync, flow, verb
 from steadhold.sdk.inboxes_shapes import ConsumerState, Event, Gap, Lease, Made, Page, Position
-from steadhold.sdk.words import WAIT_SECONDS, at, change, if_match, members, put_if, read
+from steadhold.sdk.words import WAIT_SECONDS, at, change, made, members, put_if, read, removed
 
 
 class Delivery(Room[Mode]):
@@ -54,13 +54,13 @@ class Delivery(Room[Mode]):
         return self.event.value
 
     @verb
-    def ack(self) -> Script[Position]:
+    def ack(self, *, fences: Sequence[FenceRef] = ()) -> Script[Position]:
         """Say that everything up to this event is done.
 
         Raises:
             GapNotAccepted: events before it were removed meanwhile. StaleFence, InboxRestored, OutcomeUnknown.
         """
-        return (yield from self.consumer.acknowledged(self.epoch, self.event.sequence))
+        return (yield from self.consumer.acknowledged(self.epoch, self.event.sequence, fences=fences))
 
 
 class Removed(Room[Mode]):
@@ -73,14 +73,14 @@ class Removed(Room[Mode]):
         self.consumer, self.epoch, self.range = consumer, epoch, range
 
     @verb
-    def ack(self) -> Script[Position]:
+    def ack(self, *, fences: Sequence[FenceRef] = ()) -> Script[Position]:
         """Say that these events are dealt with: whatever they changed was read anew, say.
 
         Raises:
             StaleFence, InboxRestored, OutcomeUnknown.
         """
         last = self.range.to_sequence
-        return (yield from self.consumer.acknowledged(self.epoch, last, accept_gap_through=last))
+        return (yield from self.consumer.acknowledged(self.epoch, last, accept_gap_through=last, fences=fences))
 
 
 class ConsumerRoom(Room[Mode]):
@@ -134,6 +134,7 @@ class ConsumerRoom(Room[Mode]):
         start: Literal["earliest", "latest"] | tuple[str, int] = "earliest",
         *,
         if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Made]:
         """Make the consumer, or (`if_revision`) let it begin further on. `start` may be an epoch and a number.
@@ -143,7 +144,9 @@ class ConsumerRoom(Room[Mode]):
         """
         begins = {"epoch": start[0], "sequence": start[1]} if isinstance(start, tuple) else start
         headers = put_if(if_revision)
-        got = yield change("PUT", self._at(), {"start": begins}, operation_id=operation_id, headers=headers)
+        got = yield change(
+            "PUT", self._at(), {"start": begins}, fences=fences, operation_id=operation_id, headers=headers
+        )
         return read(got, Made)
 
     @verb
@@ -156,13 +159,15 @@ class ConsumerRoom(Room[Mode]):
         return read((yield Send("GET", self._at())), ConsumerState)
 
     @verb
-    def delete(self, *, if_revision: int, operation_id: str | None = None) -> Script[None]:
+    def delete(
+        self, *, if_revision: int, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[None]:
         """Delete the consumer.
 
         Raises:
             NotFound: there is none. RevisionConflict, OutcomeUnknown.
         """
-        yield change("DELETE", self._at(), operation_id=operation_id, headers=if_match(if_revision))
+        yield from removed(self._at(), if_revision, fences, operation_id)
 
     @verb
     def acknowledge(
@@ -195,34 +200,45 @@ class ConsumerRoom(Room[Mode]):
         return read(got, Position)
 
     @verb
-    def lease(self, owner: str, *, lease_seconds: float = 30.0, operation_id: str | None = None) -> Script[Lease]:
+    def lease(
+        self,
+        owner: str,
+        *,
+        lease_seconds: float = 30.0,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Lease]:
         """Have the consumer alone. `inbox.consumer(name, fence=lease.fence)` acknowledges under it.
 
         Raises:
             ConsumerLeased: another has it. StaleFence: under this operation id it was had before. OutcomeUnknown.
         """
         body = {"owner": owner, "lease_seconds": lease_seconds}
-        got = yield change("POST", self._at("lease"), body, operation_id=operation_id, identity="own")
+        got = yield change("POST", self._at("lease"), body, fences=fences, operation_id=operation_id, identity="own")
         return self._leased(read(got, Lease))
 
     @verb
-    def renew(self, fence: int, *, lease_seconds: float | None = None) -> Script[Lease]:
+    def renew(
+        self, fence: int, *, lease_seconds: float | None = None, fences: Sequence[FenceRef] = ()
+    ) -> Script[Lease]:
         """Have the consumer for longer.
 
         Raises:
             StaleFence: it has ended, even if nobody took it since. OutcomeUnknown.
         """
         body = members(fence=fence, lease_seconds=lease_seconds)
-        return self._leased(read((yield change("POST", self._at("renew"), body, identity="own")), Lease))
+        return self._leased(read((yield change("POST", self._at("renew"), body, fences=fences, identity="own")), Lease))
 
     def _leased(self, lease: Lease) -> Lease:
         return msgspec.structs.replace(lease, subject=f"consumer:{self.inbox}/{self.name}")
 
     @verb
-    def release(self, fence: int) -> Script[None]:
+    def release(self, fence: int, *, fences: Sequence[FenceRef] = ()) -> Script[None]:
         """Give the consumer back. Saying it again does nothing.
 
         Raises:
-            StaleFence: it had ended otherwise. OutcomeUnknown.
+            StaleFence: it had ended otherwise. OutcomeUnknown: or an answer was lost, and another has it since.
         """
-        yield change("POST", self._at("release"), {"fence": fence}, identity="own")
+        yield from made(
+            change("POST", self._at("release"), {"fence": fence}, fences=fences, identity="own", led_to="stale_fence")
+        )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from steadhold.kit.fields import FenceRef
 from steadhold.sdk.grammar import Mode, Player, Room, Script, Send, Stream, flow, verb
-from steadhold.sdk.words import at, change, if_match, members, pages, read
+from steadhold.sdk.words import at, guarded, members, pages, read, removed
 
 Scheme: TypeAlias = Literal["standard", "github", "stripe", "slack", "hmac"]
 
@@ -47,7 +49,13 @@ class DoorsRoom(Room[Mode]):
 
     @verb
     def create(
-        self, scheme: Scheme, *, secret: str | None = None, id_from: str | None = None, operation_id: str | None = None
+        self,
+        scheme: Scheme,
+        *,
+        secret: str | None = None,
+        id_from: str | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
     ) -> Script[ShownDoor]:
         """Make a door for what a sender signs in this way. Without a `secret` the server makes one, and shows it.
 
@@ -58,7 +66,7 @@ class DoorsRoom(Room[Mode]):
         """
         body = members(scheme=scheme, secret=secret, id_from=id_from)
         target = at("inboxes", self.inbox, "doors")
-        return read((yield change("POST", target, body, operation_id=operation_id)), ShownDoor)
+        return (yield from guarded(target, body, ShownDoor, fences, operation_id))
 
     @verb
     def get(self, door_id: str) -> Script[Door]:
@@ -77,6 +85,7 @@ class DoorsRoom(Room[Mode]):
     @verb
     def rotate(
         self, door_id: str, *, secret: str | None = None, grace_seconds: float = 86_400.0,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[ShownDoor]:  # fmt: skip
         """Take a new secret, or have one made and shown; the one before it proves too for the grace.
@@ -86,14 +95,16 @@ class DoorsRoom(Room[Mode]):
         """
         body = members(secret=secret, grace_seconds=grace_seconds)
         target = at("inboxes", self.inbox, "doors", door_id, "rotate")
-        return read((yield change("POST", target, body, operation_id=operation_id)), ShownDoor)
+        return (yield from guarded(target, body, ShownDoor, fences, operation_id))
 
     @verb
-    def delete(self, door_id: str, *, if_revision: int, operation_id: str | None = None) -> Script[None]:
+    def delete(
+        self, door_id: str, *, if_revision: int, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[None]:
         """Close a door for ever: once this has answered, nothing comes in by its address.
 
         Raises:
             NotFound, RevisionConflict.
         """
         target = at("inboxes", self.inbox, "doors", door_id)
-        yield change("DELETE", target, operation_id=operation_id, headers=if_match(if_revision))
+        yield from removed(target, if_revision, fences, operation_id)

@@ -37,7 +37,10 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that was admitted (`created`), or the live one that holds its `unique_key` with the same input."""
+    """A job that was admitted (`created`), or the live one that holds its `unique_key` with the same input.
+
+    `root_job_id` is the first job of its line: its own id, but for a retry; None of a live one, which `get` tells.
+    """
 
     job_id: str
     state: State = "accepted"

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from steadhold.kit.exact import JsonValue
+from steadhold.kit.fields import FenceRef
 from steadhold.sdk.grammar import Got, Mode, Script, Send, Stream, flow, verb
 from steadhold.sdk.job_shapes import (
     Checkpoint,
@@ -28,6 +29,7 @@ from steadhold.sdk.words import (
     Unset,
     at,
     change,
+    guarded,
     instant,
     members,
     pages,
@@ -64,6 +66,7 @@ class JobsRoom(Work[Mode], Steering[Mode]):
         tags: Sequence[str] = (),
         correlation_id: str | None = None,
         trace: str | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Submitted]:
         """Admit a job. Its input is a value, its JSON as `raw` bytes, or `input_ref`; null without any of them.
@@ -79,15 +82,17 @@ class JobsRoom(Work[Mode], Steering[Mode]):
                 evidence_not_before=evidence_not_before, tags=tags, correlation_id=correlation_id, trace=trace,
             )
         )  # fmt: skip
-        got = yield change("POST", at("jobs"), body, operation_id=operation_id)
+        got = yield change("POST", at("jobs"), body, fences=fences, operation_id=operation_id)
         submitted = read(got, Submitted)
         return submitted if got.status == 202 else msgspec.structs.replace(submitted, created=False)
 
     @verb
-    def submit_many(self, jobs: Sequence[Submission], *, operation_id: str | None = None) -> Script[list[Item]]:
+    def submit_many(
+        self, jobs: Sequence[Submission], *, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[list[Item]]:
         """Admit many jobs in one operation, an outcome each: what one came to changes nothing for the others."""
         body = {"items": [_submission(job) for job in jobs]}
-        return read((yield change("POST", at("jobs:batch"), body, operation_id=operation_id)), _Items).outcomes
+        return (yield from guarded(at("jobs:batch"), body, _Items, fences, operation_id)).outcomes
 
     @verb
     def get(self, job_id: str) -> Script[Job]:
@@ -189,6 +194,7 @@ class JobsRoom(Work[Mode], Steering[Mode]):
     @verb
     def put_type(
         self, type: str, configuration: Mapping[str, Any], *, if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[JobType]:  # fmt: skip
         """Register a job type, or replace revision `if_revision` of it.
@@ -197,7 +203,9 @@ class JobsRoom(Work[Mode], Steering[Mode]):
             RevisionConflict. OutcomeUnknown.
         """
         condition = put_if(if_revision)
-        sent = change("PUT", at("job-types", type), configuration, operation_id=operation_id, headers=condition)
+        sent = change(
+            "PUT", at("job-types", type), configuration, fences=fences, operation_id=operation_id, headers=condition
+        )
         return read((yield sent), JobType)
 
 

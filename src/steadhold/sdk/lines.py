@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
@@ -15,6 +16,14 @@ from steadhold.sdk.grammar import Got, Lost, More
 _UNSENT: Final = (
     httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError, httpx2.UnsupportedProtocol,
 )  # fmt: skip
+
+BROKEN: Final = (httpx2.TransportError, BadAnswer)
+"""What goes wrong with one try."""
+_CUT: Final = (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError)
+_NO_HTTP: Final = "illegal request line"
+"""How an answer is called that does not even begin as text."""
+_ALERT: Final = b"\x15\x03"
+"""How an alert of TLS begins: who answers so could read nothing of what came."""
 
 
 class Body:
@@ -36,9 +45,33 @@ class Body:
             raise httpx2.ReadTimeout("the answer came too slowly")
 
 
-def lost(error: httpx2.TransportError) -> Lost:
-    """What became of a request that was not answered."""
-    return Lost(f"{type(error).__name__}: {error}".rstrip(": "), sent=not isinstance(error, _UNSENT))
+def lost(error: httpx2.TransportError | BadAnswer, url: str = "", *, known: bool = True) -> Lost:
+    """What became of a request that was not answered; where it was sent to, if that is told.
+
+    `known` says that http is right there: something has answered, or it is this machine.
+    """
+    if isinstance(error, BadAnswer):
+        return Lost(str(error), sent=True, bad=error)
+    why = f"{type(error).__name__}: {error}".rstrip(": ")
+    why, plain = f"{why} ({url})" if url else why, url.startswith("http:")
+    if plain and _alerted(error):
+        return Lost(
+            f"{why}. What answers there expects TLS, and took nothing: write https:// in the address.", sent=False
+        )
+    if plain and not known and isinstance(error, _CUT):
+        why = f"{why}. Nothing has answered there yet: should the address begin with https://?"
+    return Lost(why, sent=not isinstance(error, _UNSENT))
+
+
+def _alerted(error: BaseException | None) -> bool:
+    """Whether an alert of TLS came. No message tells the bytes: their reader, where the error began, still has them."""
+    while error is not None and str(error) == _NO_HTTP:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            unread, _ = getattr(frame.f_locals.get("self"), "trailing_data", (b"", False))
+            if unread:
+                return unread.startswith(_ALERT)
+        error = error.__context__
+    return False
 
 
 def got(response: httpx2.Response, data: bytes | bytearray = b"") -> Got:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from steadhold.kit.fields import FenceRef
 from steadhold.kit.paths import under
 from steadhold.sdk import memory_text
 from steadhold.sdk.context import TEXT, ContextRoom
@@ -27,15 +28,17 @@ class Drawer:
     move: Callable[[str, str, int], Script[FileMoved]] | None = None
 
 
-def drawer(room: ContextRoom[Any]) -> Drawer:
-    """The files of `client.context`."""
+def drawer(room: ContextRoom[Any], fences: Sequence[FenceRef] = ()) -> Drawer:
+    """The files of `client.context`; what is written relies on grants."""
     write, delete, move = ContextRoom.write.script, ContextRoom.delete.script, ContextRoom.move.script
     return Drawer(
         lambda path: ContextRoom.read.script(room, path),
-        lambda path, body, expected, kind: write(room, path, body, if_revision=expected, content_type=kind),
-        lambda path, revision: delete(room, path, if_revision=revision),
+        lambda path, body, expected, kind: write(
+            room, path, body, if_revision=expected, content_type=kind, fences=fences
+        ),
+        lambda path, revision: delete(room, path, if_revision=revision, fences=fences),
         lambda prefix: ContextRoom.files.script(room, prefix),
-        lambda source, target, revision: move(room, source, target, if_revision=revision),
+        lambda source, target, revision: move(room, source, target, if_revision=revision, fences=fences),
     )
 
 
@@ -101,7 +104,7 @@ class MemoryRoom(Room[Mode]):
         """Write a file that is not there yet."""
         at = self._file(path)
         try:
-            yield from self._files.write(at, file_text.encode(), None, TEXT)
+            yield from self._files.write(at, memory_text.encoded(file_text), None, TEXT)
         except RevisionConflict:
             raise MemoryRefused(f"Error: File {path} already exists") from None
         return f"File created successfully at: {path}"
@@ -184,7 +187,7 @@ class MemoryRoom(Room[Mode]):
         def decide(found: File | None) -> Script[str]:
             assert found is not None, "nothing is edited that is not there"
             after = change(memory_text.decoded(said, found.body))
-            yield from self._files.write(at, after.encode(), found.revision, found.content_type)
+            yield from self._files.write(at, memory_text.encoded(after), found.revision, found.content_type)
             return after
 
         try:

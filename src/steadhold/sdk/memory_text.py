@@ -73,6 +73,18 @@ def decoded(said: str, body: bytes) -> str:
         raise MemoryRefused(f"Error: The file {said} is no text.") from None
 
 
+def encoded(text: str) -> bytes:
+    """A text as a file holds it.
+
+    Raises:
+        MemoryRefused: it cannot.
+    """
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise MemoryRefused("Error: The text holds half of a surrogate pair, which is no character.") from None
+
+
 def numbered(text: str, view_range: Sequence[int] | None) -> str:
     """The lines of a text with their numbers; `view_range` is the first and the last of them, -1 for the end.
 

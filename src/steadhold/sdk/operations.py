@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 
+from steadhold.kit.fields import FenceRef
 from steadhold.sdk.errors import OperationInFlight, OperationNotCommitted, OutcomeUnknown
 from steadhold.sdk.grammar import Got, Mode, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.words import NOTHING, at, change, pages, read, said_value
@@ -58,13 +60,13 @@ class OperationsRoom(Room[Mode]):
         return _receipt((yield _look(operation_id, wait_seconds)))
 
     @verb
-    def abandon(self, operation_id: str) -> Script[Receipt]:
+    def abandon(self, operation_id: str, *, fences: Sequence[FenceRef] = ()) -> Script[Receipt]:
         """Make sure that an operation never takes effect, unless it has: the receipt says which.
 
         Raises:
             OperationExpired: the id is older than receipts are kept.
         """
-        return (yield from _abandon(operation_id))
+        return (yield from _abandon(operation_id, fences))
 
     @verb
     def resolve(
@@ -111,8 +113,9 @@ def _look(operation_id: str, wait_seconds: float) -> Send:
     return Send("GET", at("operations", operation_id, wait_seconds=wait_seconds or None), wait_seconds=wait_seconds)
 
 
-def _abandon(operation_id: str) -> Script[Receipt]:
-    got = yield change("POST", at("operations", operation_id, "abandon"), operation_id=operation_id, identity="own")
+def _abandon(operation_id: str, fences: Sequence[FenceRef] = ()) -> Script[Receipt]:
+    target = at("operations", operation_id, "abandon")
+    got = yield change("POST", target, fences=fences, operation_id=operation_id, identity="own")
     return _receipt(got)
 
 

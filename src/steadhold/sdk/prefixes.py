@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
 import msgspec
 
+from steadhold.kit.fields import FenceRef
 from steadhold.sdk.grammar import Mode, Room, Script, Send, Stream, flow, verb
-from steadhold.sdk.words import at, change, if_match, pages, put_if, read
+from steadhold.sdk.words import at, change, pages, put_if, read, removed
 
 
 class PrivatePrefix(msgspec.Struct, frozen=True):
@@ -24,7 +26,12 @@ class PrefixesRoom(Room[Mode]):
 
     @verb
     def make(
-        self, kind: Literal["state", "context"], prefix: str, *, operation_id: str | None = None
+        self,
+        kind: Literal["state", "context"],
+        prefix: str,
+        *,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
     ) -> Script[PrivatePrefix]:
         """Have nothing but envelopes stored under a prefix of whole segments. Again it changes nothing.
 
@@ -32,11 +39,19 @@ class PrefixesRoom(Room[Mode]):
             PlaintextPresent: names under it hold what can be read. Unavailable: writers left no moment for it.
         """
         target = at("private-prefixes", kind, path=prefix)
-        return read((yield change("PUT", target, operation_id=operation_id, headers=put_if(None))), PrivatePrefix)
+        return read(
+            (yield change("PUT", target, fences=fences, operation_id=operation_id, headers=put_if(None))), PrivatePrefix
+        )
 
     @verb
     def lift(
-        self, kind: Literal["state", "context"], prefix: str, *, if_revision: int, operation_id: str | None = None
+        self,
+        kind: Literal["state", "context"],
+        prefix: str,
+        *,
+        if_revision: int,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
     ) -> Script[None]:
         """Let anything be stored under a prefix again. What is sealed there stays sealed.
 
@@ -44,7 +59,7 @@ class PrefixesRoom(Room[Mode]):
             NotFound: it is not private. RevisionConflict.
         """
         target = at("private-prefixes", kind, path=prefix)
-        yield change("DELETE", target, operation_id=operation_id, headers=if_match(if_revision))
+        yield from removed(target, if_revision, fences, operation_id)
 
     @verb
     def get(self, kind: Literal["state", "context"], prefix: str) -> Script[PrivatePrefix]:

@@ -148,13 +148,13 @@ class PrivateStateRoom(Room[Mode]):
         yield from StateRoom.names.script(self, prefix)
 
     @verb
-    def rewrap(self, name: str) -> Script[bool]:
+    def rewrap(self, name: str, *, fences: Sequence[FenceRef] = ()) -> Script[bool]:
         """Seal a name anew with the primary key, as its next revision; False: it was, or holds nothing any more.
 
         Raises:
             EnvelopeRefused: it cannot be opened. RevisionConflict: somebody writes it all the time.
         """
-        return (yield from self.vault.rewrap("state", name, lambda: self._shown(name)))
+        return (yield from self.vault.rewrap("state", name, lambda: self._shown(name), fences))
 
 
 class Private(Generic[Mode]):
@@ -174,6 +174,6 @@ class Private(Generic[Mode]):
         self.context: PrivateContextRoom[Mode] = PrivateContextRoom(player, vault)
         self._player = player
 
-    def memory(self, prefix: str, *, root: str = "/memories") -> MemoryRoom[Mode]:
+    def memory(self, prefix: str, *, root: str = "/memories", fences: Sequence[FenceRef] = ()) -> MemoryRoom[Mode]:
         """The commands of an agent's memory tool over sealed files: as `client.memory`, under a private prefix."""
-        return MemoryRoom(self._player, drawer(self.context), Place(prefix, root))
+        return MemoryRoom(self._player, drawer(self.context, fences), Place(prefix, root))

@@ -142,21 +142,23 @@ class PrivateContextRoom(Room[Mode]):
         yield from ContextRoom.files.script(self, prefix)
 
     @verb
-    def rewrap(self, path: str) -> Script[bool]:
+    def rewrap(self, path: str, *, fences: Sequence[FenceRef] = ()) -> Script[bool]:
         """Seal a file anew with the primary key, as its next revision; False: it was, or is not there any more.
 
         Raises:
             EnvelopeRefused: it cannot be opened. RevisionConflict: somebody writes it all the time.
         """
-        return (yield from self.vault.rewrap("context", path, lambda: self._shown(path)))
+        return (yield from self.vault.rewrap("context", path, lambda: self._shown(path), fences))
 
 
-def drawer(room: PrivateContextRoom[Any]) -> Drawer:
-    """The files of `client.private(keyring).context`, for the commands of a memory."""
+def drawer(room: PrivateContextRoom[Any], fences: Sequence[FenceRef] = ()) -> Drawer:
+    """The files of `client.private(keyring).context`, for a memory; what is written relies on grants."""
     write, delete = PrivateContextRoom.write.script, PrivateContextRoom.delete.script
     return Drawer(
         lambda path: PrivateContextRoom.read.script(room, path),
-        lambda path, body, expected, kind: write(room, path, body, if_revision=expected, content_type=kind),
-        lambda path, revision: delete(room, path, if_revision=revision),
+        lambda path, body, expected, kind: write(
+            room, path, body, if_revision=expected, content_type=kind, fences=fences
+        ),
+        lambda path, revision: delete(room, path, if_revision=revision, fences=fences),
         lambda prefix: PrivateContextRoom.files.script(room, prefix),
     )

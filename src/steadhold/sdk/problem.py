@@ -17,7 +17,10 @@ class SteadholdError(Exception):
 
 
 class Unreachable(SteadholdError):
-    """No server was reached within the time for retries: nothing was sent, so nothing was changed."""
+    """No server took it within the time for retries: nothing was changed.
+
+    Nothing was sent, or it was refused by an alert of TLS; or it is a reading, which nobody answered.
+    """
 
 
 class BadAnswer(SteadholdError):
@@ -29,17 +32,26 @@ class OutcomeUnknown(SteadholdError):
 
     `client.operations.resolve(error)` finds out. To try again instead, call the verb again with
     `operation_id=error.operation_id`: it takes effect once, however often it was sent. A verb whose row answers
-    for itself (claim, heartbeat, checkpoint, settle) has no receipt to find: call it again.
+    for itself (claim, heartbeat, checkpoint, settle) has no receipt to find: call it again, or, once a grant among its
+    `fences` has ended, read what it would have changed.
     """
 
     def __init__(self, operation_id: str, why: str, request: Any = None) -> None:
         super().__init__(operation_id, why, request)
         self.operation_id, self.why, self.request = operation_id, why, request
 
+    @property
+    def ended(self) -> str:
+        """What to do where grants are looked at before what an earlier try changed, or that try may have ended one."""
+        relied = "fence" in getattr(self.request, "headers", ()) or getattr(self.request, "led_to", "")
+        return " Where a grant has ended, read what it touches." if relied else ""
+
     def __str__(self) -> str:
-        unknown = f"Operation {self.operation_id} may or may not have taken effect: {self.why} "
+        what = f"Operation {self.operation_id}" if self.operation_id else "The change"
+        unknown = f"{what} may or may not have taken effect: {self.why} "
         if getattr(self.request, "identity", None) == "own":
-            return f"{unknown}It has no receipt, what it touches answers for itself: call the verb again, as it was."
+            own = "It has no receipt, what it touches answers for itself: call the verb again, as it was."
+            return f"{unknown}{own}{self.ended}"
         return (
             f"{unknown}Ask client.operations.resolve({self.operation_id!r}), or call the verb again with "
             f"operation_id={self.operation_id!r}."
@@ -87,6 +99,8 @@ class Problem(SteadholdError):
 
 
 _MEMBERS: Final = frozenset({"type", "title", "status", "detail", "code", "next"})
+FOREIGN: Final = "http_"
+"""How the code begins of an answer that is no problem of ours; its status follows."""
 _SNIPPET_CHARS: Final = 200
 
 
@@ -96,7 +110,7 @@ def problem_of(got: Got) -> Problem:
     code = members.get("code")
     if not isinstance(code, str):
         text = got.body[:_SNIPPET_CHARS].decode("utf-8", "replace")
-        members, code = {"detail": f"The answer is none of steadhold's: {text!r}."}, f"http_{got.status}"
+        members, code = {"detail": f"The answer is none of steadhold's: {text!r}."}, f"{FOREIGN}{got.status}"
     said = Said(
         got.status,
         code,

@@ -16,8 +16,17 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 import msgspec
 
 from steadhold.kit import exact
-from steadhold.sdk.errors import BadAnswer, OutcomeUnknown, Problem, SteadholdError, Unreachable, problem_of
-from steadhold.sdk.grammar import Give, Got, Lost, More, Pause, Send
+from steadhold.sdk.errors import (
+    BadAnswer,
+    OperationNotCommitted,
+    OutcomeUnknown,
+    Problem,
+    SteadholdError,
+    Unreachable,
+    problem_of,
+)
+from steadhold.sdk.grammar import Got, Lost, More, Pause, Send, Step
+from steadhold.sdk.problem import FOREIGN
 from steadhold.sdk.words import at, read
 
 T = TypeVar("T")
@@ -34,7 +43,7 @@ class Patience:
     base_seconds: float = 0.1
     cap_seconds: float = 5.0
     clock: Callable[[], float] = time.monotonic
-    chance: Callable[[], float] = random.random
+    chance: Callable[[], float] = random.SystemRandom().random
 
     def __post_init__(self) -> None:
         if not 0 <= self.give_up_seconds <= GIVE_UP_SECONDS_MAX:
@@ -51,7 +60,7 @@ class Patience:
 _OF_THE_ID: Final = frozenset({"operation_mismatch", "operation_abandoned", "operation_expired", "operation_clock"})
 """Refusals that say of the id itself that this request has not taken effect under it."""
 
-Steps: TypeAlias = Generator[Send | Pause | More | Give[Any], Any, T]
+Steps: TypeAlias = Generator[Step, Any, T]
 Fate: TypeAlias = Literal["done", "refused", "unchanged", "unknown", "failed"]
 """An answer is final (done, refused); or worth another try, and nothing was changed, or nobody knows; or the server
 failed in the middle, which is final and says nothing."""
@@ -74,7 +83,7 @@ def persist(script: Generator[Any, Got, T], patience: Patience) -> Steps[T]:
             except SteadholdError as error:
                 step = script.throw(error)
             else:
-                step = script.send(got)
+                step = _told(script, step, got)
     except StopIteration as end:
         return end.value
     finally:
@@ -85,7 +94,7 @@ def insist(send: Send, patience: Patience) -> Steps[Got]:
     """Send a request until it is answered for good.
 
     Raises:
-        BadAnswer: the server redirects.
+        BadAnswer: the server redirects, or answers more than is allowed.
         Problem: it was refused, and changed nothing.
         OutcomeUnknown: it may have taken effect, and the time for retries is over.
         Unreachable: it was never sent, or it is a reading.
@@ -94,11 +103,15 @@ def insist(send: Send, patience: Patience) -> Steps[Got]:
     unknown = False
     for attempt in count(1):
         came: Got | Lost = yield send
-        fate = fate_of(came)
+        try:
+            fate = fate_of(came)
+        except BadAnswer as error:
+            _doubt(send, error, unknown=unknown)
+            raise
         unknown = unknown or fate in {"unknown", "failed"}
         if isinstance(came, Got) and fate in {"done", "refused", "failed"}:
             if fate == "done":
-                return came
+                return replace(came, unsure=unknown)
             return (yield from _refused(send, problem_of(came), patience, ends_at, unknown=unknown))
         pause = max(patience.pause(attempt), _told_to_wait(came))
         if not _may_repeat(send) or patience.clock() + pause > ends_at:
@@ -107,9 +120,34 @@ def insist(send: Send, patience: Patience) -> Steps[Got]:
     raise AssertionError("counting does not end")
 
 
+def _told(script: Generator[Any, Got, T], send: Send, got: Got) -> Any:
+    """Give a script the answer to its request."""
+    try:
+        return script.send(got)
+    except BadAnswer as error:
+        _doubt(send, error, unknown=got.unsure)
+        raise
+
+
+def _doubt(send: Send, error: BadAnswer, *, unknown: bool) -> None:
+    """Raise that nobody knows: a bad answer says nothing of an earlier try that may have taken effect."""
+    if unknown and send.identity != "reading":
+        raise _unknown(send, error) from error
+
+
+def _unknown(send: Send, why: SteadholdError | str) -> OutcomeUnknown:
+    return OutcomeUnknown(send.operation_id or "", str(why), send)
+
+
 def fate_of(came: Got | Lost) -> Fate:
-    """What an answer, or none, says about the request."""
+    """What an answer, or none, says about the request.
+
+    Raises:
+        BadAnswer: it breaks the protocol.
+    """
     if isinstance(came, Lost):
+        if came.bad is not None:
+            raise came.bad
         return "unknown" if came.sent else "unchanged"
     if came.status < 400:
         if came.status >= 300 and came.status != 304:
@@ -138,7 +176,7 @@ def _ended(send: Send, came: Got | Lost, *, unknown: bool) -> SteadholdError:
     """What is raised when there is no time for another try."""
     why = came.why if isinstance(came, Lost) else str(problem_of(came))
     if unknown and send.identity != "reading":
-        return OutcomeUnknown(send.operation_id or "", why, send)
+        return _unknown(send, why)
     if isinstance(came, Got):
         return problem_of(came)
     return Unreachable(f"{send.method} {send.target}: {why}")
@@ -148,25 +186,34 @@ def _refused(send: Send, problem: Problem, patience: Patience, ends_at: float, *
     """Raise a refusal, unless an earlier try of the same change may have won: then its receipt decides."""
     if not unknown or send.identity == "reading" or problem.code in _OF_THE_ID:
         raise problem
-    if send.identity == "own" and _knows(problem):
+    if send.identity == "own" and _knows(problem) and not _of_its_grants(send, problem):
         raise problem
     if send.identity == "own" or not (_knows(problem) or problem.status == 500):
-        raise OutcomeUnknown(send.operation_id or "", str(problem), send) from problem
+        raise _unknown(send, problem) from problem
     look = Send("GET", at("operations", send.operation_id or ""), give_up_seconds=max(0.0, ends_at - patience.clock()))
     try:
         won = _first_answer((yield from insist(look, patience)))
     except SteadholdError as error:
-        if isinstance(error, Problem) and error.status == 404:
+        if isinstance(error, OperationNotCommitted):
             raise problem from error
-        raise OutcomeUnknown(send.operation_id or "", str(problem), send) from error
+        raise _unknown(send, problem) from error
     if won is None:
         raise problem
     return won
 
 
 def _knows(problem: Problem) -> bool:
-    """Whether the server had looked for the operation before it refused: key, scope and syntax come first."""
-    return problem.status in {404, 409, 410, 412, 422, 429, 507} or problem.code == "not_entitled"
+    """Whether the server had looked for the operation before it refused: key, scope and syntax come first.
+
+    What is no problem of ours was said by something in between, which knows of no operation.
+    """
+    ours = not problem.code.startswith(FOREIGN)
+    return ours and (problem.status in {404, 409, 410, 412, 422, 429, 507} or problem.code == "not_entitled")
+
+
+def _of_its_grants(send: Send, problem: Problem) -> bool:
+    """Whether a grant decided that an earlier try ended itself, or that is looked at before what such a try changed."""
+    return problem.code == send.led_to or (problem.code == "stale_fence" and "fence" in send.headers)
 
 
 class _Receipt(msgspec.Struct):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Generic
 
 from steadhold.sdk.access import AuditRoom, EntitlementsRoom, KeysRoom, WorkspacesRoom
@@ -9,19 +10,21 @@ from steadhold.sdk.approvals import ApprovalsRoom
 from steadhold.sdk.commits import CommitsRoom
 from steadhold.sdk.context import ContextRoom
 from steadhold.sdk.effects import EffectsRoom, JournalsRoom
-from steadhold.sdk.events import AggregatesRoom, EventsRoom, PublicationsRoom, SubscriptionsRoom
+from steadhold.sdk.events import AggregatesRoom, EventsRoom, SubscriptionsRoom
 from steadhold.sdk.grammar import Mode, Player
 from steadhold.sdk.inboxes import InboxesRoom
 from steadhold.sdk.jobs import JobsRoom
 from steadhold.sdk.locks import LocksRoom
 from steadhold.sdk.operations import OperationsRoom
 from steadhold.sdk.prefixes import PrefixesRoom
+from steadhold.sdk.publications import PublicationsRoom
 from steadhold.sdk.schedules import SchedulesRoom
 from steadhold.sdk.state import StateRoom
 from steadhold.sdk.webhooks import WebhooksRoom
 
 if TYPE_CHECKING:
     from steadhold.envelopes import HighWater, Keyring
+    from steadhold.kit.fields import FenceRef
     from steadhold.sdk.commits_noted import Commit
     from steadhold.sdk.memory import MemoryRoom
     from steadhold.sdk.private import Private
@@ -71,8 +74,10 @@ class Rooms(Player, Generic[Mode]):
 
         return Private(self, keyring, high_water, workspace, pad=pad)
 
-    def memory(self, prefix: str, *, root: str = "/memories") -> MemoryRoom[Mode]:
+    def memory(self, prefix: str, *, root: str = "/memories", fences: Sequence[FenceRef] = ()) -> MemoryRoom[Mode]:
         """The commands of an agent's memory tool over the files under a prefix of context, shown as lying under `root`.
+
+        What it writes is refused (`StaleFence`) once a grant in `fences` is not current, as a job's that is another's.
 
         Raises:
             ValueError: the prefix is no path of context, or `root` none that begins with /.
@@ -80,7 +85,7 @@ class Rooms(Player, Generic[Mode]):
         from steadhold.sdk.memory import MemoryRoom, drawer
         from steadhold.sdk.memory_text import Place
 
-        return MemoryRoom(self, drawer(self.context), Place(prefix, root))
+        return MemoryRoom(self, drawer(self.context, fences), Place(prefix, root))
 
     def commit(self, *, operation_id: str | None = None) -> Commit[Mode]:
         """Change several things together, all or nothing, in a `with` (or `async with`) block that notes them."""

@@ -213,7 +213,7 @@ class SchedulesRoom(Room[Mode]):
         Raises:
             NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
         """
-        return (yield from guarded(at("schedules", id, "trigger"), None, Run, if_revision, fences, operation_id))
+        return (yield from guarded(at("schedules", id, "trigger"), None, Run, fences, operation_id, if_revision))
 
     @verb
     def backfill(
@@ -233,7 +233,7 @@ class SchedulesRoom(Room[Mode]):
             Problem: `backfill_too_large`, `runs_pruned`.
         """
         body = {"from": instant(start), "to": instant(end)}
-        return (yield from guarded(at("schedules", id, "backfill"), body, Backfill, if_revision, fences, operation_id))
+        return (yield from guarded(at("schedules", id, "backfill"), body, Backfill, fences, operation_id, if_revision))
 
     @verb
     def pause(
@@ -249,7 +249,7 @@ class SchedulesRoom(Room[Mode]):
         Raises:
             NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
         """
-        return (yield from guarded(at("schedules", id, "pause"), None, Schedule, if_revision, fences, operation_id))
+        return (yield from guarded(at("schedules", id, "pause"), None, Schedule, fences, operation_id, if_revision))
 
     @verb
     def resume(
@@ -265,7 +265,7 @@ class SchedulesRoom(Room[Mode]):
         Raises:
             NotFound: there is none. RevisionConflict, StaleFence, OutcomeUnknown.
         """
-        return (yield from guarded(at("schedules", id, "resume"), None, Schedule, if_revision, fences, operation_id))
+        return (yield from guarded(at("schedules", id, "resume"), None, Schedule, fences, operation_id, if_revision))
 
 
 def _spec(target: Mapping[str, Any], **said: Any) -> dict[str, Any]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from steadhold.kit.exact import JsonValue
+from steadhold.kit.fields import FenceRef
 from steadhold.sdk.grammar import Mode, Room, Script, verb
 from steadhold.sdk.job_shapes import Cancelling, Counted, Submitted
-from steadhold.sdk.words import UNSET, Unset, at, change, if_match, members, raw_json, read
+from steadhold.sdk.words import UNSET, Unset, at, change, guarded, if_match, made, members, raw_json, read
 
 
 class Steering(Room[Mode]):
@@ -23,17 +24,25 @@ class Steering(Room[Mode]):
         *,
         reason: str | None = None,
         if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Cancelling]:
         """Cancel a job, or ask its worker to: `requested` may still lose to completion. Saying it again is harmless."""
         body = members(reason=reason)
         condition = if_match(if_revision)
-        sent = change("POST", at("jobs", job_id, "cancel"), body, operation_id=operation_id, headers=condition)
+        sent = change(
+            "POST", at("jobs", job_id, "cancel"), body, fences=fences, operation_id=operation_id, headers=condition
+        )
         return read((yield sent), Cancelling)
 
     @verb
     def retry(
-        self, job_id: str, *, if_revision: int | None = None, operation_id: str | None = None
+        self,
+        job_id: str,
+        *,
+        if_revision: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
     ) -> Script[Submitted]:
         """Submit an ended job anew, with its configuration, inputs and committed checkpoints.
 
@@ -41,7 +50,9 @@ class Steering(Room[Mode]):
             JobNotEnded. KeyConflict: another job holds its `unique_key`. NotEntitled, QueueFull. OutcomeUnknown.
         """
         condition = if_match(if_revision)
-        sent = change("POST", at("jobs", job_id, "retry"), {}, operation_id=operation_id, headers=condition)
+        sent = change(
+            "POST", at("jobs", job_id, "retry"), {}, fences=fences, operation_id=operation_id, headers=condition
+        )
         return read((yield sent), Submitted)
 
     @verb
@@ -52,6 +63,7 @@ class Steering(Room[Mode]):
         data: JsonValue | Unset = UNSET,
         *,
         raw: bytes | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[None]:
         """Tell a job something. It is kept until the job waits for this name.
@@ -62,33 +74,40 @@ class Steering(Room[Mode]):
         body: dict[str, Any] = {"name": name}
         if raw is not None or not isinstance(data, Unset):
             body["data"] = msgspec.Raw(raw_json(data, raw))
-        yield change("POST", at("jobs", job_id, "signal"), body, operation_id=operation_id)
+        yield from made(
+            change("POST", at("jobs", job_id, "signal"), body, fences=fences, operation_id=operation_id), 202
+        )
 
     @verb
     def cancel_many(
-        self, filter: Mapping[str, Any], *, expect_count: int | None = None, operation_id: str | None = None
+        self,
+        filter: Mapping[str, Any],
+        *,
+        expect_count: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
     ) -> Script[Counted]:
         """Cancel all jobs that match, if they are `expect_count`; without it, only count them.
 
         Raises:
             CountChanged. OutcomeUnknown.
         """
-        return (yield from _steer("jobs:cancel", filter, expect_count, operation_id))
+        body = members(filter=dict(filter), expect_count=expect_count)
+        return (yield from guarded(at("jobs:cancel"), body, Counted, fences, operation_id))
 
     @verb
     def retry_many(
-        self, filter: Mapping[str, Any], *, expect_count: int | None = None, operation_id: str | None = None
+        self,
+        filter: Mapping[str, Any],
+        *,
+        expect_count: int | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
     ) -> Script[Counted]:
         """Retry all jobs that match, if they are `expect_count`; without it, only count them.
 
         Raises:
             CountChanged. OutcomeUnknown.
         """
-        return (yield from _steer("jobs:retry", filter, expect_count, operation_id))
-
-
-def _steer(
-    target: str, filter: Mapping[str, Any], expect_count: int | None, operation_id: str | None
-) -> Script[Counted]:
-    body = members(filter=dict(filter), expect_count=expect_count)
-    return read((yield change("POST", at(target), body, operation_id=operation_id)), Counted)
+        body = members(filter=dict(filter), expect_count=expect_count)
+        return (yield from guarded(at("jobs:retry"), body, Counted, fences, operation_id))

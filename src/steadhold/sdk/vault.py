@@ -151,22 +151,26 @@ class Vault:
         self.saw(bound, least)
         return got
 
-    def rewrap(self, kind: Kind, name: str, look: Callable[[], Script[Shown]]) -> Script[bool]:
+    def rewrap(
+        self, kind: Kind, name: str, look: Callable[[], Script[Shown]], fences: Sequence[FenceRef] = ()
+    ) -> Script[bool]:
         """Seal a name anew with the primary key, as its next revision; False: it was, or holds nothing any more.
 
         Raises:
             EnvelopeRefused: it cannot be opened. RevisionConflict: somebody writes it all the time.
         """
-        return (yield from deciding(look, lambda found: self._rewrapped(kind, name, found), TRIES_MAX, creates=True))
+        return (
+            yield from deciding(look, lambda found: self._rewrapped(kind, name, found, fences), TRIES_MAX, creates=True)
+        )
 
-    def _rewrapped(self, kind: Kind, name: str, shown: Shown | None) -> Script[bool]:
+    def _rewrapped(self, kind: Kind, name: str, shown: Shown | None, fences: Sequence[FenceRef]) -> Script[bool]:
         if shown is None:
             return False
         said = seal_of(shown.raw)
         if isinstance(said, Seal) and said.kid == self.keyring.primary.kid:
             return False
         data, bound = yield from self.opened(kind, name, shown)
-        yield from self.put(kind, name, data, bound.content_type, expected=shown.revision)
+        yield from self.put(kind, name, data, bound.content_type, expected=shown.revision, fences=fences)
         return True
 
 

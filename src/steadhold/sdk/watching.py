@@ -40,25 +40,25 @@ def until_ended(room: str, id: str, into: type[E], timeout_seconds: float | None
         TimeoutError: it has not within `timeout_seconds`; it says `otherwise`.
     """
     ends_at = None if timeout_seconds is None else CLOCK() + timeout_seconds
-    found = yield from _look(room, id, into, None, 0.0)
+    found = yield from look(room, id, into, None, 0.0)
     while found is None or not found.ended:
         left = WAIT_SECONDS if ends_at is None else min(WAIT_SECONDS, ends_at - CLOCK())
         if left <= 0:
             raise TimeoutError(f"{otherwise} within {timeout_seconds} seconds.")
-        found = (yield from _look(room, id, into, found.revision if found else None, left)) or found
+        found = (yield from look(room, id, into, found.revision if found else None, left)) or found
     return found
 
 
 def each_change(room: str, id: str, into: type[E], since: int | None) -> Stream[E]:
     """How it is now, unless that is revision `since`, then after each change that is seen, until it has ended."""
-    found = yield from _look(room, id, into, None, 0.0)
+    found = yield from look(room, id, into, None, 0.0)
     while True:
         if found is not None and found.revision != since:
             yield Give(found)
             since = found.revision
         if found is not None and found.ended:
             return
-        found = yield from _look(room, id, into, since, WAIT_SECONDS)
+        found = yield from look(room, id, into, since, WAIT_SECONDS)
 
 
 def each_content(
@@ -85,7 +85,7 @@ def _held(room: str, name: str, since: int | None, wait_seconds: float) -> Scrip
         return absent
 
 
-def _look(room: str, id: str, into: type[E], since: int | None, wait_seconds: float) -> Script[E | None]:
+def look(room: str, id: str, into: type[E], since: int | None, wait_seconds: float) -> Script[E | None]:
     """How it is; None: it has not changed since a revision, though it was waited for."""
     got = yield from _changed(since, wait_seconds, room, id)
     return None if got is None else read(got, into)

@@ -12,12 +12,20 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from steadhold.kit import exact
 from steadhold.sdk.errors import SteadholdError
 
-Headers: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
+
+@runtime_checkable
+class Fields(Protocol):
+    """Headers that give pairs: a mapping, or those of `http.server`, which are none."""
+
+    def items(self) -> Iterable[tuple[str, str]]: ...
+
+
+Headers: TypeAlias = Fields | Iterable[tuple[str, str]]
 
 TOLERANCE_SECONDS: Final = 300
 HEADER_CHARS_MAX: Final = 16_384
@@ -106,7 +114,7 @@ class Webhook:
 
 def _fields(headers: Headers) -> dict[str, str]:
     """Header fields by lower-case name. One that came twice is left out: nobody can tell which was meant."""
-    pairs = cast("Iterable[tuple[str, str]]", headers.items() if isinstance(headers, Mapping) else headers)
+    pairs = headers.items() if isinstance(headers, Fields) else headers
     found: dict[str, str] = {}
     twice: set[str] = set()
     for name, value in ((_decoded(name).lower(), _decoded(value)) for name, value in pairs):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
+from steadhold.kit.fields import FenceRef
 from steadhold.sdk.grammar import Mode, Room, Script, Send, Stream, flow, verb
 from steadhold.sdk.webhooks_shapes import (
     Cancelled,
@@ -18,7 +19,19 @@ from steadhold.sdk.webhooks_shapes import (
     Replay,
     Shown,
 )
-from steadhold.sdk.words import UNSET, Unset, at, change, if_match, instant, members, pages, read
+from steadhold.sdk.words import (
+    UNSET,
+    Unset,
+    at,
+    change,
+    guarded,
+    if_match,
+    instant,
+    members,
+    pages,
+    read,
+    removed,
+)
 
 __all__ = ["Cancelled", "Delivery", "Endpoint", "Placed", "Replay", "Shown", "WebhooksRoom"]
 
@@ -39,6 +52,7 @@ class WebhooksRoom(Room[Mode]):
         headers: Mapping[str, str] | None = None,
         retry_seconds: Sequence[float] | None = None,
         asymmetric: bool | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Shown]:
         """Make a webhook, disabled. Its `secret` is shown in this answer alone; None where the answer is a replay.
@@ -51,7 +65,7 @@ class WebhooksRoom(Room[Mode]):
             headers=None if headers is None else dict(headers), asymmetric=asymmetric,
             retry_seconds=None if retry_seconds is None else list(retry_seconds),
         )  # fmt: skip
-        return read((yield change("POST", at("webhooks"), body, operation_id=operation_id)), Shown)
+        return (yield from guarded(at("webhooks"), body, Shown, fences, operation_id))
 
     @verb
     def get(self, webhook_id: str) -> Script[Endpoint]:
@@ -81,6 +95,7 @@ class WebhooksRoom(Room[Mode]):
         concurrency: int | None = None,
         headers: Mapping[str, str] | None = None,
         retry_seconds: Sequence[float] | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Endpoint]:
         """Change what is given; `headers` replaces all of them, `rate` None takes the bound away.
@@ -96,40 +111,52 @@ class WebhooksRoom(Room[Mode]):
         if not isinstance(rate, Unset):
             body["rate"] = rate
         send = change(
-            "PATCH", at("webhooks", webhook_id), body, headers=if_match(if_revision), operation_id=operation_id
+            "PATCH",
+            at("webhooks", webhook_id),
+            body,
+            headers=if_match(if_revision),
+            fences=fences,
+            operation_id=operation_id,
         )
         return read((yield send), Endpoint)
 
     @verb
-    def delete(self, webhook_id: str, *, if_revision: int, operation_id: str | None = None) -> Script[None]:
+    def delete(
+        self, webhook_id: str, *, if_revision: int, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[None]:
         """Remove a webhook and its secrets.
 
         Raises:
             RevisionConflict, NotFound.
         """
-        yield change("DELETE", at("webhooks", webhook_id), headers=if_match(if_revision), operation_id=operation_id)
+        yield from removed(at("webhooks", webhook_id), if_revision, fences, operation_id)
 
     @verb
-    def enable(self, webhook_id: str, *, operation_id: str | None = None) -> Script[Endpoint]:
+    def enable(
+        self, webhook_id: str, *, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[Endpoint]:
         """Let deliveries begin. Read the webhook guide before.
 
         Raises:
             NotFound. Problem "writers_open".
         """
-        return read((yield change("POST", at("webhooks", webhook_id, "enable"), operation_id=operation_id)), Endpoint)
+        return (yield from guarded(at("webhooks", webhook_id, "enable"), None, Endpoint, fences, operation_id))
 
     @verb
-    def disable(self, webhook_id: str, *, operation_id: str | None = None) -> Script[Endpoint]:
+    def disable(
+        self, webhook_id: str, *, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[Endpoint]:
         """Begin no more attempts; those that have begun may still arrive.
 
         Raises:
             NotFound.
         """
-        return read((yield change("POST", at("webhooks", webhook_id, "disable"), operation_id=operation_id)), Endpoint)
+        return (yield from guarded(at("webhooks", webhook_id, "disable"), None, Endpoint, fences, operation_id))
 
     @verb
     def rotate(
         self, webhook_id: str, *, grace_seconds: float = 86_400.0, asymmetric: bool = False,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Shown]:  # fmt: skip
         """Sign with a new secret; the one before it signs too for the grace.
@@ -138,19 +165,24 @@ class WebhooksRoom(Room[Mode]):
             NotFound. Problem "too_many_secrets".
         """
         body = {"grace_seconds": grace_seconds, "asymmetric": asymmetric}
-        return read(
-            (yield change("POST", at("webhooks", webhook_id, "rotate"), body, operation_id=operation_id)), Shown
-        )
+        return (yield from guarded(at("webhooks", webhook_id, "rotate"), body, Shown, fences, operation_id))
 
     @verb
-    def ping(self, webhook_id: str, *, type: str | None = None, operation_id: str | None = None) -> Script[Placed]:
+    def ping(
+        self,
+        webhook_id: str,
+        *,
+        type: str | None = None,
+        fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
+    ) -> Script[Placed]:
         """Send a test event, also while the webhook is disabled.
 
         Raises:
             NotFound.
         """
         body = members(type=type)
-        return read((yield change("POST", at("webhooks", webhook_id, "ping"), body, operation_id=operation_id)), Placed)
+        return (yield from guarded(at("webhooks", webhook_id, "ping"), body, Placed, fences, operation_id))
 
     @flow
     def deliveries(self, webhook_id: str, *, state: DeliveryState | None = None) -> Stream[ListedDelivery]:
@@ -173,29 +205,32 @@ class WebhooksRoom(Room[Mode]):
         return read((yield Send("GET", at("deliveries", delivery_id))), Delivery)
 
     @verb
-    def resend(self, delivery_id: str, *, operation_id: str | None = None) -> Script[Placed]:
+    def resend(
+        self, delivery_id: str, *, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[Placed]:
         """Deliver an event again, by a delivery of its own.
 
         Raises:
             NotFound. Problem "webhook_disabled", "deliveries_pruned".
         """
-        return read((yield change("POST", at("deliveries", delivery_id, "replay"), operation_id=operation_id)), Placed)
+        return (yield from guarded(at("deliveries", delivery_id, "replay"), None, Placed, fences, operation_id))
 
     @verb
-    def cancel(self, delivery_id: str, *, operation_id: str | None = None) -> Script[Cancelled]:
+    def cancel(
+        self, delivery_id: str, *, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[Cancelled]:
         """Attempt a delivery no more. `outcome` "unknown": an attempt began whose end nobody knows.
 
         Raises:
             NotFound. Problem "delivery_ended", "deliveries_pruned".
         """
-        return read(
-            (yield change("POST", at("deliveries", delivery_id, "cancel"), operation_id=operation_id)), Cancelled
-        )
+        return (yield from guarded(at("deliveries", delivery_id, "cancel"), None, Cancelled, fences, operation_id))
 
     @verb
     def replay(
         self, webhook_id: str, *, since: datetime, until: datetime | None = None,
-        only: Literal["failed", "missing", "all"] = "failed", operation_id: str | None = None,
+        only: Literal["failed", "missing", "all"] = "failed", fences: Sequence[FenceRef] = (),
+        operation_id: str | None = None,
     ) -> Script[Replay]:  # fmt: skip
         """Deliver again what came between two moments, or to now. It goes on by itself: `replayed` tells how far it is.
 
@@ -203,19 +238,19 @@ class WebhooksRoom(Room[Mode]):
             NotFound. Problem "webhook_disabled", "deliveries_pruned".
         """
         body = members(since=instant(since), until=None if until is None else instant(until), only=only)
-        return read(
-            (yield change("POST", at("webhooks", webhook_id, "replay"), body, operation_id=operation_id)), Replay
-        )
+        return (yield from guarded(at("webhooks", webhook_id, "replay"), body, Replay, fences, operation_id))
 
     @verb
-    def cancel_replay(self, replay_id: str, *, operation_id: str | None = None) -> Script[Replay]:
+    def cancel_replay(
+        self, replay_id: str, *, fences: Sequence[FenceRef] = (), operation_id: str | None = None
+    ) -> Script[Replay]:
         """Carry a replay on no further. What it has placed by now is delivered all the same.
 
         Raises:
             NotFound. Problem "replay_ended", "deliveries_pruned".
         """
         target = at("webhook-replays", replay_id, "cancel")
-        return read((yield change("POST", target, operation_id=operation_id)), Replay)
+        return (yield from guarded(target, None, Replay, fences, operation_id))
 
     @verb
     def replayed(self, replay_id: str) -> Script[Replay]:

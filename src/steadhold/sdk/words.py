@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -73,6 +74,7 @@ def change(
     headers: Mapping[str, str] | None = None,
     wait_seconds: float = 0.0,
     give_up_seconds: float | None = None,
+    led_to: str = "",
 ) -> Send:
     """A request that changes something, under an operation id that is made here unless there is one.
 
@@ -84,26 +86,46 @@ def change(
     key = ids.new_id() if operation_id is None else operation_id
     if fault := ids.id_fault(key):
         raise ValueError(f"operation_id: {fault}")
-    said = {"idempotency-key": key, **(headers or {})}
-    if fences:
-        said["fence"] = fields.write_fences(fences)
+    said = {"idempotency-key": key, **(headers or {}), **relying(fences)}
     if body is not None:
         said.setdefault("content-type", "application/json")
-        body = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    return Send(method, target, said, body, identity, key, wait_seconds, give_up_seconds)
+        body = body if isinstance(body, bytes) else as_json(body)
+    return Send(method, target, said, body, identity, key, wait_seconds, give_up_seconds, led_to=led_to)
+
+
+def made(send: Send, status: int = 204) -> Script[None]:
+    """Send a change whose answer tells nothing but that it was made.
+
+    Raises:
+        BadAnswer: it is another answer than a server gives to that.
+    """
+    got = yield send
+    if got.status != status:
+        raise BadAnswer(f"The answer has status {got.status}, and {status} would say that it was done.")
+
+
+def removed(target: str, if_revision: int, fences: Sequence[FenceRef], operation_id: str | None) -> Script[None]:
+    """DELETE what has a revision, where the answer tells nothing else."""
+    headers = if_match(if_revision)
+    return made(change("DELETE", target, operation_id=operation_id, fences=fences, headers=headers))
 
 
 def guarded(
     target: str,
     body: Any,
     into: type[T],
-    if_revision: int | None,
     fences: Sequence[FenceRef],
     operation_id: str | None,
+    if_revision: int | None = None,
 ) -> Script[T]:
-    """POST what may be asked under a condition and under fences; what the answer says."""
+    """POST what may be asked under fences, and under a condition; what the answer says."""
     headers = if_match(if_revision)
     return read((yield change("POST", target, body, operation_id=operation_id, fences=fences, headers=headers)), into)
+
+
+def relying(fences: Sequence[FenceRef]) -> dict[str, str]:
+    """The field that names grants which have to be current, if there are any."""
+    return {"fence": fields.write_fences(fences)} if fences else {}
 
 
 def if_match(revision: int | None) -> dict[str, str]:
@@ -135,6 +157,29 @@ def raw_json(value: JsonValue | Unset, raw: bytes | None) -> bytes:
 def members(**named: Any) -> dict[str, Any]:
     """A JSON object of what is given: members that are None are left out."""
     return {name: value for name, value in named.items() if value is not None}
+
+
+def as_json(value: Any) -> bytes:
+    """What a verb says, as JSON.
+
+    Raises:
+        ValueError: a number in it is not finite. JSON would say null, and that means something else.
+    """
+    _finite("a number", value)
+    return msgspec.json.encode(value)
+
+
+def _finite(name: str, value: Any) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} is {value}: give a finite number, or None for none.")
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
+    if isinstance(value, dict):
+        for key, one in cast("dict[str, Any]", value).items():
+            _finite(key, one)
+    elif isinstance(value, (list, tuple)):
+        for one in cast("Sequence[Any]", value):
+            _finite(name, one)
 
 
 class Exact(msgspec.Struct, frozen=True):

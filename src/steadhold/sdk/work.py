@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from steadhold.kit.exact import JsonValue
-from steadhold.sdk.grammar import Mode, Room, Script, Send, verb
+from steadhold.kit.fields import FenceRef
+from steadhold.sdk.grammar import Mode, Room, Script, verb
 from steadhold.sdk.job_shapes import Beat, Checkpoint, Claimed, Class, Coverage, Item, Settled
 from steadhold.sdk.words import UNSET, Unset, at, change, if_match, instant, members, raw_json, read
 
+T = TypeVar("T")
 Renewal: TypeAlias = tuple[str, int] | tuple[str, int, bytes | None]
 """A lease to renew: the job's id and the fence, and the job's progress as JSON bytes where there is any to tell."""
 
@@ -43,6 +45,7 @@ class Work(Room[Mode]):
         lease_seconds: float | None = None,
         wait_seconds: float = 0.0,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[list[Claimed]]:
         """Take up to `limit` jobs of these types, waiting up to `wait_seconds` (at most 30) for the first.
@@ -53,10 +56,9 @@ class Work(Room[Mode]):
             worker=worker, types=list(types), versions=list(versions) or None, limit=limit,
             lease_seconds=lease_seconds, wait_seconds=wait_seconds or None,
         )  # fmt: skip
-        got = yield _say(
-            at("jobs:claim"), body, operation_id, give_up_seconds=give_up_seconds, wait_seconds=wait_seconds
-        )
-        return read(got, _Jobs).jobs
+        target = at("jobs:claim")
+        found = yield from _said(target, body, _Jobs, fences, operation_id, give_up_seconds, wait_seconds=wait_seconds)
+        return found.jobs
 
     @verb
     def heartbeat(
@@ -66,11 +68,13 @@ class Work(Room[Mode]):
         *,
         progress: JsonValue | Unset = UNSET,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Beat]:
         """Renew the lease of a job, and learn whether somebody asked to cancel it. `progress` is shown to readers."""
         body = {"fence": fence, **_json("progress", progress, None)}
-        return read((yield _say(at("jobs", job_id, "heartbeat"), body, operation_id, give_up_seconds)), Beat)
+        target = at("jobs", job_id, "heartbeat")
+        return (yield from _said(target, body, Beat, fences, operation_id, give_up_seconds))
 
     @verb
     def heartbeat_many(
@@ -78,11 +82,12 @@ class Work(Room[Mode]):
         grants: Sequence[Renewal],
         *,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[list[Item]]:
         """Renew many leases, with an outcome each."""
         body = {"items": [_beat(grant) for grant in grants]}
-        return read((yield _say(at("jobs:heartbeat"), body, operation_id, give_up_seconds)), _Items).outcomes
+        return (yield from _said(at("jobs:heartbeat"), body, _Items, fences, operation_id, give_up_seconds)).outcomes
 
     @verb
     def checkpoint(
@@ -97,6 +102,7 @@ class Work(Room[Mode]):
         input_digest: str | None = None,
         if_revision: int | None = None,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Checkpoint]:
         """Commit a stage for good. The same content again is the same checkpoint.
@@ -106,8 +112,10 @@ class Work(Room[Mode]):
         """
         body = members(fence=fence, result_ref=result_ref, input_digest=input_digest, **_json("result", result, raw))
         target = at("jobs", job_id, "checkpoints", stage)
-        return read(
-            (yield _say(target, body, operation_id, give_up_seconds, method="PUT", if_revision=if_revision)), Checkpoint
+        return (
+            yield from _said(
+                target, body, Checkpoint, fences, operation_id, give_up_seconds, method="PUT", if_revision=if_revision
+            )
         )
 
     @verb
@@ -123,6 +131,7 @@ class Work(Room[Mode]):
         evidence_at: datetime | None = None,
         if_revision: int | None = None,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Settled]:
         """End a job: its computation is done. Without any result, it is null.
@@ -136,7 +145,7 @@ class Work(Room[Mode]):
             state="completed", result_ref=result_ref, coverage=coverage,
             evidence_at=None if evidence_at is None else instant(evidence_at), **_json("result", result, raw),
         )  # fmt: skip
-        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision))
+        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision, fences))
 
     @verb
     def fail(
@@ -149,11 +158,12 @@ class Work(Room[Mode]):
         klass: Class = "transient",
         if_revision: int | None = None,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Settled]:
         """Say that the attempt failed. `klass` decides whether there is another, and the answer says so."""
         outcome = {"state": "failed", "error_code": error_code, "message": message, "class": klass}
-        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision))
+        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision, fences))
 
     @verb
     def confirm_cancel(
@@ -163,10 +173,12 @@ class Work(Room[Mode]):
         *,
         if_revision: int | None = None,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Settled]:
         """Say that the work stopped, as somebody asked."""
-        return (yield from _settle(job_id, fence, {"state": "cancelled"}, give_up_seconds, operation_id, if_revision))
+        outcome = {"state": "cancelled"}
+        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision, fences))
 
     @verb
     def wait_for(
@@ -179,6 +191,7 @@ class Work(Room[Mode]):
         until: datetime | None = None,
         if_revision: int | None = None,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Settled]:
         """Hand a job back until a fact holds; what happened becomes checkpoint `stage`.
@@ -194,7 +207,7 @@ class Work(Room[Mode]):
         outcome = members(
             state="waiting", stage=stage, until=None if until is None else instant(until), **{"for": dict(awaited)}
         )
-        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision))
+        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision, fences))
 
     @verb
     def release(
@@ -205,11 +218,12 @@ class Work(Room[Mode]):
         after_seconds: float = 0.0,
         if_revision: int | None = None,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[Settled]:
         """Hand a job back untouched, to be run after some seconds. Costs no attempt."""
         outcome = members(state="accepted", after_seconds=after_seconds or None)
-        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision))
+        return (yield from _settle(job_id, fence, outcome, give_up_seconds, operation_id, if_revision, fences))
 
     @verb
     def settle_many(
@@ -217,11 +231,12 @@ class Work(Room[Mode]):
         items: Sequence[Mapping[str, Any]],
         *,
         give_up_seconds: float | None = None,
+        fences: Sequence[FenceRef] = (),
         operation_id: str | None = None,
     ) -> Script[list[Item]]:
         """Settle many jobs, each {"job_id", "fence", "outcome"} as on the wire, with an outcome each."""
         body = {"items": [dict(item) for item in items]}
-        return read((yield _say(at("jobs:settle"), body, operation_id, give_up_seconds)), _Items).outcomes
+        return (yield from _said(at("jobs:settle"), body, _Items, fences, operation_id, give_up_seconds)).outcomes
 
 
 def _beat(grant: Renewal) -> dict[str, Any]:
@@ -236,28 +251,29 @@ def _settle(
     give_up_seconds: float | None,
     operation_id: str | None,
     if_revision: int | None,
+    fences: Sequence[FenceRef],
 ) -> Script[Settled]:
-    body = {"fence": fence, "outcome": outcome}
-    return read(
-        (yield _say(at("jobs", job_id, "settle"), body, operation_id, give_up_seconds, if_revision=if_revision)),
-        Settled,
-    )
+    body, target = {"fence": fence, "outcome": outcome}, at("jobs", job_id, "settle")
+    return (yield from _said(target, body, Settled, fences, operation_id, give_up_seconds, if_revision=if_revision))
 
 
-def _say(
+def _said(
     target: str,
     body: Mapping[str, Any],
+    into: type[T],
+    fences: Sequence[FenceRef],
     operation_id: str | None,
     give_up_seconds: float | None,
     *,
     method: str = "POST",
     wait_seconds: float = 0.0,
     if_revision: int | None = None,
-) -> Send:
-    return change(
+) -> Script[T]:
+    sent = change(
         method, target, body, operation_id=operation_id, identity="own", wait_seconds=wait_seconds,
-        give_up_seconds=give_up_seconds, headers=if_match(if_revision),
+        give_up_seconds=give_up_seconds, fences=fences, headers=if_match(if_revision),
     )  # fmt: skip
+    return read((yield sent), into)
 
 
 def _json(name: str, value: JsonValue | Unset, raw: bytes | None) -> dict[str, msgspec.Raw]:

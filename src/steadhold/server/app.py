@@ -14,11 +14,12 @@ from steadhold.kit import limits
 from steadhold.kit.duty import Duty
 from steadhold.server import agents, mounting, outward, people, rooms
 from steadhold.server.capabilities import VERSION
-from steadhold.server.engine import Engine, running
+from steadhold.server.engine import Engine, alarm, running
 from steadhold.server.exchange import Exchange
 from steadhold.server.pages import Pages
 from steadhold.server.settings import Settings
 from steadhold.server.sources import load
+from steadhold.server.trouble import trouble
 from steadhold.web import openapi, wire
 from steadhold.web.ask import Problem, Route
 
@@ -97,8 +98,9 @@ class App:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            engine = self.engine or await self.start()
-            await self._answer(engine, mounting.whole(scope), receive, send)
+            answering = mounting.Answering(send)
+            await self._served(mounting.whole(scope), receive, answering)
+            await answering.end()
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close"})  # before it is accepted: the server answers 403
@@ -117,6 +119,20 @@ class App:
             return self(exchange.scope(), exchange.receive, exchange.send)
         return engine.doors.answer(exchange)
 
+    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            engine = self.engine or await self.start()
+        except Exception as error:
+            if (away := trouble(error)) is None:
+                raise
+            alarm(error, {})
+            await wire.send(send, away, base=self._base(scope), head=scope["method"] == "HEAD")
+        else:
+            await self._answer(engine, scope, receive, send)
+
+    def _base(self, scope: Scope) -> str:
+        return self.settings.public_url.rstrip("/") or quote(scope.get("root_path", ""))
+
     async def _answer(self, engine: Engine, scope: Scope, receive: Receive, send: Send) -> None:
         refused = self._refused(scope)
         root: str = scope.get("root_path", "")
@@ -134,8 +150,7 @@ class App:
             raise AssertionError("an application that has started has its pages")
         method: str = scope["method"]
         answer = refused or await self._pages.answer(method, path, dict(scope["headers"]), quote(root))
-        base = self.settings.public_url.rstrip("/") or quote(root)
-        await wire.send(send, mounting.linked(answer, quote(root)), base=base, head=method == "HEAD")
+        await wire.send(send, mounting.linked(answer, quote(root)), base=self._base(scope), head=method == "HEAD")
 
     def _refused(self, scope: Scope) -> Problem | None:
         headers: list[tuple[bytes, bytes]] = scope["headers"]

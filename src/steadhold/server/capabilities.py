@@ -9,21 +9,23 @@ from typing import Any, Final
 import msgspec
 
 from steadhold.db import migrate
-from steadhold.db.house import House
+from steadhold.db.house import Watch
 from steadhold.kit import limits
 from steadhold.server import agents, people, rooms
 from steadhold.server.retention import ORDERS, RETRIES_SECONDS
 from steadhold.server.settings import Retention, Settings
+from steadhold.webhooks import guard
 
 VERSION: Final = metadata.version("steadhold")
 DOCUMENTS: Final = {"pages": "/docs", "index": "/llms.txt", "openapi": "/openapi.json"}
 
 
-def capabilities(settings: Settings, house: House | None) -> dict[str, Any]:
+def capabilities(settings: Settings, watch: Watch) -> dict[str, Any]:
     """Versions, the rooms, where people, agents and readers come in, what is set up, limits, windows, the incarnation.
 
     `schema` is the newest migration that this program knows; `secrets` says whether webhooks and doors can be made
-    here, `sinks` whether events may leave to one. Rooms add what is theirs.
+    here, `sinks` whether events may leave to one, `ports` to which of an address webhooks may lead (null: to any).
+    Rooms add what is theirs.
     """
     return {
         "name": "steadhold",
@@ -36,9 +38,11 @@ def capabilities(settings: Settings, house: House | None) -> dict[str, Any]:
         "mcp": agents.PATH if agents.there() else None,
         "secrets": bool(settings.sealing_key),
         "sinks": bool(settings.sinks),
+        "ports": _ports(settings),
         "limits": limits.ALL,
         "retention": _retention(settings.retention),
-        "incarnation": None if house is None else house.incarnation,
+        "incarnation": None if watch.house is None else watch.house.incarnation,
+        "inbox_epochs": "stay" if watch.keeps else "rotate",
         **rooms.facts(),
     }
 
@@ -47,6 +51,14 @@ def capabilities(settings: Settings, house: House | None) -> dict[str, Any]:
 def _schema() -> str:
     """The newest migration: what a database has that this program is content with."""
     return str(migrate.files()[-1])
+
+
+def _ports(settings: Settings) -> dict[str, list[int] | None]:
+    """By scheme, the ports of some address or other that webhooks may lead to; None: all."""
+    found: dict[str, set[int | None]] = {}
+    for rule in guard.read_rules(settings.webhooks_allow):
+        found.setdefault(rule.scheme, set()).add(rule.port)
+    return {scheme: None if None in ports else sorted(filter(None, ports)) for scheme, ports in sorted(found.items())}
 
 
 def _retention(retention: Retention) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -199,7 +200,7 @@ def _loops(
 
 
 async def _end_overdue(flights: Flights) -> None:
-    if ended := flights.end_overdue(asyncio.get_running_loop().time()):
+    if ended := flights.end_overdue(time.monotonic()):
         log.warning("requests took too long", ended=ended)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import unquote
 
-from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE
+from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE
 
 from steadhold.kit import failpoints
 from steadhold.server.logs import shown
+from steadhold.server.outgoing import Outgoing
 from steadhold.telemetry.lines import logger
 from steadhold.web.exchange import WRITE_BYTES_MAX
 from steadhold.web.wire import pairs
@@ -28,15 +28,14 @@ CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 class Carrier(Protocol):
     """The connection, as far as an exchange asks of it."""
 
-    transport: asyncio.Transport
-    full: asyncio.Event | None
+    out: Outgoing
+    task: asyncio.Task[None] | None
     patience: float
     server: tuple[str, int | None] | None
     client: tuple[str, int] | None
 
-    @property
-    def always(self) -> Fields:
-        """Fields that every answer has."""
+    def opening(self, status: int) -> bytes:
+        """The first line of an answer, and the fields that every answer has."""
         ...
 
     def want_more(self) -> None:
@@ -90,11 +89,16 @@ class Exchange:
 
     async def _fail(self) -> None:
         self.keep_alive = False
-        if self.started or self.carrier.full is not None:
+        if self.started or self.carrier.out.full is not None:
             self.carrier.end()
         else:
             self._start = None
             await self.answer(500, b"content-type: text/plain; charset=utf-8\r\ncontent-length: 21\r\n", _FAILED)
+
+    @property
+    def task(self) -> asyncio.Task[None] | None:
+        """Who answers it."""
+        return self.carrier.task
 
     # --- what arrives
 
@@ -139,7 +143,7 @@ class Exchange:
         if not self.gone and not self.complete:
             if self.expects:
                 self.expects = False
-                self.carrier.transport.write(CONTINUE)
+                self.carrier.out.write(CONTINUE)
             self.carrier.want_more()
             await self._arrival()
         if self.gone or self.complete:
@@ -157,21 +161,27 @@ class Exchange:
     # --- what is sent
 
     async def answer(self, status: int, fields: bytes, body: bytes) -> None:
-        """Answer whole, in one write. `fields` are lines as they are sent; a HEAD gets no body."""
-        if not await self._may_send():
+        """Answer whole. `fields` are lines as they are sent; a HEAD gets no body."""
+        if self.carrier.out.full is not None:
+            await self.carrier.out.full.wait()
+        if self._left_alone():
             return
         self.started = True
         if self.slow and self.more:
             self.keep_alive = False
-        if self._mute:
-            body = b""
-        head = (begun(status, tuple(self.carrier.always)), fields, b"" if self.keep_alive else _CLOSE, b"\r\n")
+        body, close = b"" if self._mute else body, b"" if self.keep_alive else _CLOSE
+        head = (self.carrier.opening(status), fields, close, b"\r\n")
+        if len(body) > WRITE_BYTES_MAX and not failpoints.armed:
+            self.carrier.out.write(b"".join(head), body)
+            self._finish()
+            return
+        whole = b"".join((*head, body))
         if failpoints.armed and body:
-            self.carrier.transport.write(b"".join((*head, body[: len(body) // 2])))
+            half = len(whole) - len(body) // 2
+            self.carrier.out.write(whole[:half])
             failpoints.hit("reply_half_sent")
-            self.carrier.transport.write(body[len(body) // 2 :])
-        else:
-            self.carrier.transport.write(b"".join((*head, body)))
+            whole = whole[half:]
+        self.carrier.out.say(whole)
         self._finish()
 
     async def begin(self, status: int, fields: bytes, *, closes: bool) -> None:
@@ -188,9 +198,9 @@ class Exchange:
 
     async def cut(self, *, whole: bool) -> None:
         """End in the middle. A client that has not taken what was sent gets nothing more of it."""
-        if self.carrier.full is not None:
+        if self.carrier.out.full is not None:
             self.gone = True
-            self.carrier.transport.abort()
+            self.carrier.out.transport.abort()
         elif whole:
             await self.piece(b"", last=True)
         else:
@@ -206,7 +216,9 @@ class Exchange:
 
     async def send(self, message: Any) -> None:
         """As ASGI. The head goes out with the first of the body."""
-        if not await self._may_send():
+        if self.carrier.out.full is not None:
+            await self.carrier.out.full.wait()
+        if self._left_alone():
             return
         if self.complete:
             raise RuntimeError(f"{message['type']} was sent after the answer was complete")
@@ -218,13 +230,13 @@ class Exchange:
         head = [] if self.started else self._head(self._start)
         pieces = [*head, *self._framed(body, last=last)]
         self.started = True
-        self.carrier.transport.write(b"".join(pieces))
+        self.carrier.out.write(b"".join(pieces))
         if last:
             self._finish()
 
     def _head(self, start: Any) -> list[bytes]:
         status: int = start["status"]
-        pieces = [begun(status, tuple(self.carrier.always))]
+        pieces = [self.carrier.opening(status)]
         for name, value in start.get("headers", ()):
             if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
                 raise RuntimeError(f"the field {name!r} cannot be {value!r}")
@@ -251,13 +263,8 @@ class Exchange:
             raise RuntimeError("the body is not as long as it was announced")
         return [body]
 
-    async def _may_send(self) -> bool:
-        if self.carrier.full is not None:
-            await self.carrier.full.wait()
-        return not self._left_alone()
-
     def _left_alone(self) -> bool:
-        return self.gone or self.carrier.transport.is_closing()
+        return self.gone or self.carrier.out.transport.is_closing()
 
     def _finish(self) -> None:
         self.complete = True
@@ -290,9 +297,3 @@ class Exchange:
 
 _CLOSE: Final = b"connection: close\r\n"
 _FAILED: Final = b"Internal Server Error"
-
-
-@functools.lru_cache(maxsize=64)
-def begun(status: int, always: tuple[tuple[bytes, bytes], ...]) -> bytes:
-    """The first line of an answer, and the fields that every answer has."""
-    return STATUS_LINE[status] + b"".join([b"%b: %b\r\n" % field for field in always])

@@ -21,6 +21,12 @@ CHANNEL: Final = "steadhold_topics"
 TOLD: Final = frozenset({"lock", "approval", "schedule", "inbox"})
 """Topics of these rooms, `(workspace, room, id)`, are told to other processes as `<workspace> <room> <id>`."""
 
+PAUSE_SECONDS: Final = 0.005
+"""After one telling until the next: each is a transaction, and would come with nearly every commit of a busy server."""
+
+QUIET_SECONDS_MAX: Final = 15.0
+"""How long nothing need happen until a loop that waits for it goes round, which tells that it goes well."""
+
 
 class Hints:
     """Tells the other processes what this one's waiters are told, and tells its waiters what the others say."""
@@ -29,6 +35,7 @@ class Hints:
         self._pool, self._dsn, self._hub = pool, dsn, hub
         self._pending: dict[Key, None] = {}
         self._some, self._ended = asyncio.Event(), asyncio.Event()
+        self._conn: asyncpg.Connection[Any] | None = None
         self._stopping = False
 
     def take(self, key: Key) -> None:
@@ -38,29 +45,49 @@ class Hints:
             self._some.set()
 
     async def send(self) -> None:
-        """Wait until there is something to tell, and tell all of it."""
-        await self._some.wait()
+        """Wait until there is something to tell, and tell all of it; or until nothing was for a while."""
+        await _within(QUIET_SECONDS_MAX, self._some)
         self._some.clear()
         told, self._pending = self._pending, {}
         if told and not self._stopping:
-            try:
-                async with self._pool.connection() as conn:
-                    for channel, payloads in _by_channel(told).items():
-                        await conn.execute(hints.TELL, channel, payloads)
-            except Exception as error:  # a database that is gone is known trouble, in whatever words the driver has it
-                raise translated(error) from error
+            await self._tell(told)
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _tell(self, told: dict[Key, None]) -> None:
+        try:
+            async with self._pool.connection() as conn:
+                for channel, payloads in _by_channel(told).items():
+                    await conn.execute(hints.TELL, channel, payloads)
+        except Exception as error:  # a database that is gone is known trouble, in whatever words the driver has it
+            raise translated(error) from error
 
     async def hear(self) -> None:
-        """Listen until the connection ends, or the server stops."""
+        """Listen for a while; the connection stays for the next time, unless it has ended, or the server stops."""
+        if self._stopping:
+            return
+        stays = False
+        try:
+            self._conn = self._conn or await self._listening()
+            stays = not await _within(QUIET_SECONDS_MAX, self._ended)
+        finally:
+            if not stays:
+                self._hang_up()
+
+    async def _listening(self) -> asyncpg.Connection[Any]:
         self._ended.clear()
         conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "steadhold hints"})
         try:
             conn.add_termination_listener(lambda _: self._ended.set())
             await conn.add_listener(CHANNEL, self._heard)
             await conn.add_listener(hints.CHANNEL, self._heard_of_jobs)
-            if not self._stopping:
-                await self._ended.wait()
-        finally:
+        except BaseException:
+            conn.terminate()
+            raise
+        return conn
+
+    def _hang_up(self) -> None:
+        conn, self._conn = self._conn, None
+        if conn is not None:
             conn.terminate()
 
     def stop(self) -> None:
@@ -68,6 +95,7 @@ class Hints:
         self._stopping = True
         self._ended.set()
         self._some.set()
+        self._hang_up()
 
     def _heard(self, _conn: Any, _pid: int, _channel: str, payload: object) -> None:
         self._hub.wake(tuple(str(payload).split(" ", 2)))
@@ -75,6 +103,15 @@ class Hints:
     def _heard_of_jobs(self, _conn: Any, _pid: int, _channel: str, payload: object) -> None:
         workspace, type = hints.heard(payload)
         self._hub.wake((workspace, "jobs", type))
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    """Whether an event comes within so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
 
 
 def _by_channel(told: dict[Key, None]) -> dict[str, list[str]]:

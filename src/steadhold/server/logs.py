@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TextIO
 from urllib.parse import unquote_to_bytes
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
 
+from steadhold.kit.legible import legible
 from steadhold.telemetry.background import Background
 from steadhold.telemetry.lines import SHARED, formatted
 
@@ -17,27 +20,49 @@ WRITING: Final = Background("steadhold-log")
 
 
 class Aside(logging.Handler):
-    """Has lines written by a thread: whoever reads them slowly, or not at all, keeps no request waiting."""
+    """Has lines written by a thread: whoever reads them slowly, or not at all, keeps no request waiting, and no end.
 
-    def __init__(self, writer: logging.Handler) -> None:
+    The end of a process waits for the lock of each handler and of each file of Python's, so the thread holds none.
+    """
+
+    def __init__(self, write: Callable[[str], object]) -> None:
         super().__init__()
-        self._writer = writer
+        self._write = write
 
     def emit(self, record: logging.LogRecord) -> None:
         """Have a line written, unless too many wait for that."""
-        WRITING.do(self._writer.handle, record)
+        WRITING.do(self._written, record)
+
+    def _written(self, record: logging.LogRecord) -> None:
+        self._write(self.format(record) + "\n")
+
+
+def writer(stream: TextIO) -> Callable[[str], object]:
+    """What writes to a stream, past its buffer if it leads to a file."""
+    try:
+        fd = stream.fileno()
+    except OSError:
+        return stream.write
+
+    def write(text: str) -> None:
+        left = text.encode(errors="backslashreplace")
+        while left:
+            left = left[os.write(fd, left) :]
+
+    return write
 
 
 def configure(form: str, level: str = "warning") -> None:
     """Write lines of a `level` and above as `json`, or as `text` for people. For a program, not for a library."""
-    json = structlog.processors.JSONRenderer()
-    render: Processor = json if form == "json" else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    render: list[Processor] = [structlog.processors.JSONRenderer()]
+    if form != "json":
+        render = [for_people, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=SHARED, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]
+        foreign_pre_chain=SHARED, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render]
     )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter)
-    logging.basicConfig(handlers=[Aside(handler)], level=logging.WARNING, force=True)
+    aside = Aside(writer(sys.stderr))
+    aside.setFormatter(formatter)
+    logging.basicConfig(handlers=[aside], level=logging.WARNING, force=True)
     logging.getLogger("steadhold").setLevel(level.upper())
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of each malformed request, at a client's will
     formatted()
@@ -49,6 +74,16 @@ def configure(form: str, level: str = "warning") -> None:
     )
 
 
+def for_people(_logger: Any, _method: str, told: EventDict) -> EventDict:
+    """What the renderer writes as it is: without what moves a cursor, or looks like a line of its own."""
+    for name, besides in (("event", ""), ("exception", "\n\t")):
+        if name in told:
+            told[name] = legible(str(told[name]), besides)
+    return told
+
+
 def shown(path: bytes) -> str:
-    """An address as a log may have it: whoever knows one of a door may come in, however it is spelt."""
-    return "/v1/in/*" if unquote_to_bytes(path).startswith(b"/v1/in/") else path.decode("latin-1")
+    """An address as a log may have it, however it is spelt: the room that it leads to, and no name or door in it."""
+    words = [word.decode("latin-1") for word in unquote_to_bytes(path).split(b"/") if word]
+    room = "/" + "/".join(words[:2])
+    return f"{room}/*" if words[2:] else room

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -17,11 +16,12 @@ from typing import Any, Final
 import msgspec
 
 from steadhold import schedules
+from steadhold.db.backoff import SPREAD
 from steadhold.db.pool import Pool
 from steadhold.kit import failpoints
 from steadhold.kit.duty import Duty
 from steadhold.kit.plan import Call
-from steadhold.play.single import roll_back
+from steadhold.play.transaction import roll_back
 from steadhold.server.settings import Retention
 from steadhold.server.tallies import Tallies
 from steadhold.web.hub import Hub
@@ -49,12 +49,12 @@ Act = Callable[[str], Awaitable[int]]
 
 def pause(failures: int, seconds: float = TICK_SECONDS) -> float:
     """How long to wait: about a tick, doubled by each failure in a row, never together with other servers."""
-    return min(seconds * 2 ** min(failures, 16), PAUSE_SECONDS_MAX) * random.uniform(0.8, 1.1)  # noqa: S311 - spreads load
+    return min(seconds * 2 ** min(failures, 16), PAUSE_SECONDS_MAX) * SPREAD.uniform(0.8, 1.1)
 
 
 def behind(seconds: float) -> float:
     """A little longer."""
-    return seconds + random.uniform(*BEHIND)  # noqa: S311 - spreads load
+    return seconds + SPREAD.uniform(*BEHIND)
 
 
 def never() -> float:

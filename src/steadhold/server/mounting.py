@@ -7,7 +7,7 @@ under a `root_path` that a proxy cuts off FastAPI leaves it out of `path`; Lites
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote_to_bytes
@@ -15,6 +15,10 @@ from urllib.parse import quote, unquote_to_bytes
 from steadhold.web.ask import Answer, Reply
 
 Scope: TypeAlias = Mapping[str, Any]
+Send: TypeAlias = Callable[[Any], Awaitable[None]]
+
+GONE: Final = 408
+"""The status of an answer to a client that did not wait for it."""
 
 _TEXT: Final = ("text/markdown", "text/plain")
 _INSIDE: Final = re.compile(rb"\]\(/")
@@ -54,6 +58,24 @@ def _after(prefix: str, raw: bytes) -> bytes | None:
         if raw[end : end + 1] in {b"/", b""} and unquote_to_bytes(raw[:end]) == plain:
             return raw[end:]
     return None
+
+
+class Answering:
+    """The `send` of one request, which knows whether an answer was begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self._begun = send, False
+
+    async def __call__(self, message: Any) -> None:
+        """Send a message on."""
+        self._begun = True
+        await self._send(message)
+
+    async def end(self) -> None:
+        """Answer a client that has gone, too: nobody reads it, but middleware takes no answer for a fault."""
+        if not self._begun:
+            await self({"type": "http.response.start", "status": GONE, "headers": [(b"content-length", b"0")]})
+            await self({"type": "http.response.body"})
 
 
 def linked(answer: Answer, root: str) -> Answer:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from steadhold.db.pool import Pool
 from steadhold.kit import ids, seal
-from steadhold.play.single import roll_back
+from steadhold.play.transaction import roll_back
 from steadhold.server.loops import Act
 from steadhold.server.settings import Settings
 from steadhold.sinks import Sinks, read_sinks

@@ -63,7 +63,7 @@ class Pages:
                 counts = await self.tallies.text()
                 return _NO_COUNTS if counts is None else Reply(200, counts, METRICS_TYPE)
             case "/v1/capabilities":
-                return Reply(200, msgspec.json.encode(capabilities(self.settings, self.house.house)))
+                return Reply(200, msgspec.json.encode(capabilities(self.settings, self.house)))
             case "/openapi.json":
                 return Reply(200, self.openapi)
             case "/llms.txt":

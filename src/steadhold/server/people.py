@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import importlib
 import importlib.util
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from steadhold.server.engine import Engine
+from steadhold.server.lazy import LazyApp
 from steadhold.server.settings import Settings
-from steadhold.web import wire
 from steadhold.web.ask import Problem, Route
 
 PATH: Final = "/ui"
-_ABSENT: Final = Problem("not_found", "This server has no dashboard: install steadhold with its extra `server`.")
 
 
 @functools.cache
@@ -36,28 +33,12 @@ def here(settings: Settings, path: str, root: str, host: str) -> bool:
     return settings.dashboard and (host == wanted if wanted else not root)
 
 
-class People:
-    """Stands where the dashboard will be, and hands on to it."""
+class People(LazyApp):
+    """Stands where the dashboard will be."""
+
+    module, name = "steadhold.dashboard.front", "Front"
+    needed = ("jinja2", "markupsafe")
+    absent = Problem("not_found", "This server has no dashboard: install steadhold with its extra `server`.")
 
     def __init__(self, engine: Engine, routes: Sequence[Route], settings: Settings) -> None:
-        self._made_of = (routes, engine.doors, engine.keyring, settings.public_url)
-        self._front: Any = None
-        self._opening = asyncio.Lock()
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request of a browser."""
-        try:
-            front = self._front or await self._opened()
-        except ModuleNotFoundError as error:
-            if error.name not in {"jinja2", "markupsafe"}:
-                raise
-            await wire.send(send, _ABSENT)
-            return
-        await front(scope, receive, send)
-
-    async def _opened(self) -> Any:
-        async with self._opening:
-            if self._front is None:
-                found = await asyncio.to_thread(importlib.import_module, "steadhold.dashboard.front")
-                self._front = found.Front(*self._made_of)
-            return self._front
+        super().__init__(routes, engine.doors, engine.keyring, settings.public_url)

@@ -13,6 +13,7 @@ from uvicorn.server import ServerState
 
 from steadhold.kit import limits
 from steadhold.server.exchange import Exchange, Fields, Serve
+from steadhold.server.outgoing import Outgoing
 from steadhold.server.reading import PIECE_BYTES, UNREAD_BYTES_MAX, Reading, Unreadable
 from steadhold.web.ask import Problem
 from steadhold.web.codes import PROBLEMS
@@ -20,6 +21,9 @@ from steadhold.web.problem import MEDIA_TYPE, SOON, encode
 
 FAREWELL_SECONDS: Final = 2
 """How long a client that was told off while it still sent has to read that and close."""
+
+_openings: dict[int, tuple[Fields, bytes]] = {}
+"""By status: what was written last, and of which fields. uvicorn makes others each second, for the date."""
 
 _SLOW: Final = Problem("request_timeout", "The request did not arrive in time.")
 _FULL: Final = Problem("unavailable", "This server has all the connections that it takes.", headers=SOON)
@@ -33,6 +37,11 @@ class Connection(Reading, asyncio.Protocol):
     full, nothing more is read. `deaf` says that what arrives means nothing any more, `leaving_since` that all is said,
     and only the client has still to close.
     """
+
+    __slots__ = (
+        "address", "behind", "bell", "client", "connections", "deaf", "idle_since", "keep_alive_seconds",
+        "leaving_since", "loop", "out", "paused", "queue", "serve", "server", "state", "task", "tasks", "transport",
+    )  # fmt: skip
 
     from_address: ClassVar[Counter[str]] = Counter()
 
@@ -53,15 +62,16 @@ class Connection(Reading, asyncio.Protocol):
         self.behind = bytearray()
         self.task: asyncio.Task[None] | None = None
         self.bell: asyncio.Future[None] | None = None  # what the task waits for when there is nothing to answer
-        self.full: asyncio.Event | None = None
         self.paused, self.deaf = False, False
         self.leaving_since: float | None = None
-        self.unsent, self.unsent_since = 0, self.now()
 
-    @property
-    def always(self) -> Fields:
-        """The date, which uvicorn writes anew each second."""
-        return self.state.default_headers
+    def opening(self, status: int) -> bytes:
+        """The first line of an answer, and the fields that every answer has."""
+        always, written = self.state.default_headers, _openings.get(status)
+        if written is None or written[0] is not always:
+            line = STATUS_LINE[status] + b"".join([b"%b: %b\r\n" % field for field in always])
+            written = _openings[status] = always, line
+        return written[1]
 
     # --- the transport's
 
@@ -69,13 +79,14 @@ class Connection(Reading, asyncio.Protocol):
         """Take the connection, unless there are too many already."""
         self.connections.add(cast("Any", self))
         self.transport = cast("asyncio.Transport", transport)
+        self.out = Outgoing(self.transport, self.loop)
         self.server, self.client = get_local_addr(self.transport), get_remote_addr(self.transport)
         self.idle_since = self.now()
         self.address = self.client[0] if self.client else ""
         self.from_address[self.address] += 1
         if len(self.connections) > limits.CONNECTIONS_MAX:
-            self.transport.write(_bytes(_FULL))
-            self.transport.close()
+            self.out.write(_bytes(_FULL))
+            self.out.close()
         elif self.address and self.from_address[self.address] > limits.CONNECTIONS_PER_ADDRESS_MAX:
             self.transport.abort()
 
@@ -104,17 +115,16 @@ class Connection(Reading, asyncio.Protocol):
             self._read(data)
 
     def eof_received(self) -> None:
-        """Close: a client that has ended has gone."""
+        """Close: a client that has ended has gone. What was said is sent."""
+        self.out.send()
 
     def pause_writing(self) -> None:
         """Hold answers back: the client reads too slowly."""
-        self.full = self.full or asyncio.Event()
+        self.out.hold()
 
     def resume_writing(self) -> None:
         """Let answers go on."""
-        if self.full is not None:
-            self.full.set()
-            self.full = None
+        self.out.go_on()
 
     # --- reading
 
@@ -158,6 +168,8 @@ class Connection(Reading, asyncio.Protocol):
                 await self.queue[0].run(self.serve)
                 if not self.queue.popleft().keep_alive:
                     self.end()  # it may have been asked of one that was answered, but not yet done
+                elif self.queue:
+                    await asyncio.sleep(0)  # it is others' turn, however fast these are answered
             else:
                 self.bell = self.loop.create_future()
                 await self.bell
@@ -190,7 +202,7 @@ class Connection(Reading, asyncio.Protocol):
         if self._ended():
             return
         if not (self.deaf or self.in_body or self.behind):
-            self.transport.close()
+            self.out.close()
             return
         self._hear_no_more()
         self.leaving_since = self.now()
@@ -199,7 +211,7 @@ class Connection(Reading, asyncio.Protocol):
                 exchange.leave()
         if self.paused:
             self.transport.resume_reading()
-        self.transport.write_eof()
+        self.out.end()
 
     def _hear_no_more(self) -> None:
         self.deaf = True
@@ -211,27 +223,19 @@ class Connection(Reading, asyncio.Protocol):
         if self.queue and self.leaving_since is None:
             self.queue[-1].keep_alive = False
         else:
-            self.transport.close()
+            self.out.close()
 
     def end_if_slow(self, now: float) -> None:
         """End a connection whose request arrives or whose answer leaves too slowly, or that nobody uses any more."""
-        self._abort_if_unread(now)
+        self.out.abort_if_unread(now)
         if self.leaving_since is not None:
             if now - self.leaving_since > FAREWELL_SECONDS:
-                self.transport.close()
+                self.out.close()
         elif self.arriving_since is not None:
             if not self.behind and now - self.arriving_since > self.patience:
                 self.refuse(_SLOW)
         elif not self.queue and now - self.idle_since > self.keep_alive_seconds:
-            self.transport.close()
-
-    def _abort_if_unread(self, now: float) -> None:
-        unsent = self.transport.get_write_buffer_size()
-        if not unsent or unsent < self.unsent:
-            self.unsent_since = now
-        elif now - self.unsent_since > limits.ANSWER_SECONDS_MAX:
-            self.transport.abort()
-        self.unsent = unsent
+            self.out.close()
 
     def refuse(self, problem: Problem) -> None:
         """Answer with a problem and close, unless an answer is already on its way.
@@ -246,7 +250,7 @@ class Connection(Reading, asyncio.Protocol):
             return
         exchange = self.exchange
         if exchange is None or not exchange.started or (exchange.complete and not self.in_body):
-            self.transport.write(_bytes(problem))
+            self.out.write(_bytes(problem))
         self.end()
 
 

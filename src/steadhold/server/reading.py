@@ -26,6 +26,7 @@ _LARGE: Final = Problem("headers_too_large", f"The head of a request has at most
 _LONG: Final = Problem("uri_too_long", f"An address has at most {limits.ADDRESS_BYTES_MAX} bytes.")
 
 _ABSOLUTE: Final = re.compile(rb"https?://([^/?#@]+)(/[^?#]*)?(?:\?([^#]*))?(?:#.*)?", re.IGNORECASE)
+_OBEYED: Final = frozenset({b"host", b"expect", b"transfer-encoding", b"connection"})
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Za-z:.%_~-]+\]|[A-Za-z0-9._~!$&'(),*+;=%-]*)(?::[0-9]*)?")
 
 
@@ -47,6 +48,11 @@ class Reading(ABC):
     `arriving_since` is when what is still arriving began (None: nothing is), `patience` how many seconds it may take.
     `sated` says that more of a body has come than is to lie here until somebody receives it.
     """
+
+    __slots__ = (
+        "_expects", "_head_bytes", "_headers", "_host", "_hosts", "_parser", "_problem", "_silent", "_upgrade",
+        "arriving_since", "exchange", "in_body", "now", "patience", "sated", "url",
+    )  # fmt: skip
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
@@ -100,6 +106,13 @@ class Reading(ABC):
         """Take a field of the head, or of a trailer, which says nothing to us."""
         name, value = name.lower(), value.rstrip(b" \t")  # the parser strips the other end only
         self._head_bytes += len(name) + len(value)
+        if name in _OBEYED:
+            self._obey(name, value)
+        self._headers.append((name, value))
+        if self._head_bytes > limits.HEADER_BYTES_MAX or len(self._headers) > limits.HEADER_FIELDS_MAX:
+            self._stop(_LARGE)
+
+    def _obey(self, name: bytes, value: bytes) -> None:
         if name == b"host":
             self._hosts += 1
             if value != self._host and not _HOST.fullmatch(value):
@@ -111,9 +124,6 @@ class Reading(ABC):
             self._stop(_MALFORMED)  # the parser takes other codings before it, and nobody here would undo them
         elif name == b"connection" and self.in_body:
             self._stop(_MALFORMED)  # in a trailer, the parser obeys it
-        self._headers.append((name, value))
-        if self._head_bytes > limits.HEADER_BYTES_MAX or len(self._headers) > limits.HEADER_FIELDS_MAX:
-            self._stop(_LARGE)
 
     def on_headers_complete(self) -> None:
         """The head is there; the body follows."""

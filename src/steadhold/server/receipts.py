@@ -28,8 +28,10 @@ def receipted(route: Route, request: Request, asked: Ask[Any], said: Said, *, ke
     if key is None:
         raise AssertionError("a request without an operation id has no receipt")
 
-    own = ((route.scope, request.params[route.scoped] if route.scoped else ""),)
-    scope, scoped = operations.written(asked.needs or own)
+    if asked.needs:
+        scope, scoped = operations.written(asked.needs)
+    else:
+        scope, scoped = route.scope, request.params[route.scoped] if route.scoped else ""
     rendered: tuple[Any, Answer] | None = None
 
     def seal(outcome: Any) -> Sealed:

@@ -38,7 +38,9 @@ def relay(
 
     targets: Mapping[str, Target] = {"inbox": Inside(told_of.appending(inboxes.publish)), "sink": sinks}
     takers = [told_of.taking(take) for take in TAKERS]
-    return Relay(play, targets, name=f"relay-{ids.new_id()}", takers=takers, told=told, alarm=alarm, then=then)
+    return Relay(
+        told_of.playing(play), targets, name=f"relay-{ids.new_id()}", takers=takers, told=told, alarm=alarm, then=then
+    )
 
 
 def noting(of: Relay, then: Callable[[tuple[str, ...]], None]) -> Callable[[tuple[str, ...]], None]:

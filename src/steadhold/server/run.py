@@ -16,6 +16,7 @@ from steadhold.server import logs
 from steadhold.server.accepting import Accepting
 from steadhold.server.app import App
 from steadhold.server.listening import BACKLOG, listen, unlisten, url_of
+from steadhold.server.memory import keep_what_is_freed
 from steadhold.server.protocol import Connection, end_slow
 from steadhold.server.settings import Settings
 
@@ -92,6 +93,7 @@ async def serving(app: App, listener: socket.socket, *, shared: bool = False) ->
         await asyncio.wait((listening, task), return_when=asyncio.FIRST_COMPLETED)
         listening.cancel()
         spare_the_collector()
+        keep_what_is_freed()
         yield server
     finally:
         server.stop()

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from steadhold import access, fences, private
 from steadhold.kit.fields import FenceRef
-from steadhold.kit.paths import bounds, spans
-from steadhold.kit.plan import Plan, Step, each, maybe, operation, rows
+from steadhold.kit.paths import EVERYWHERE, bounds, spans
+from steadhold.kit.plan import Plan, Step, each, maybe, operation, rows, whole_operation
 from steadhold.kit.rules import Path
 from steadhold.kit.sql import load
 from steadhold.state.model import (
@@ -44,7 +44,7 @@ class _Now:
     changed_at: Any
 
 
-@operation
+@whole_operation(SQL.write)
 def put(
     workspace: str,
     name: Path,
@@ -63,7 +63,7 @@ def put(
     return (yield from _write(workspace, (Put(name, body, expected),)))[0]
 
 
-@operation
+@whole_operation(SQL.write)
 def delete(workspace: str, name: Path, expected: int, fences_held: Sequence[FenceRef] = ()) -> Plan[WriteOutcome]:
     """Delete the name if it holds revision `expected`. A tombstone keeps the revision, which rises by one."""
     if fences_held and (stale := (yield from fences.require(workspace, fences_held))):
@@ -91,7 +91,7 @@ def get_revision(workspace: str, name: Path, revision: int) -> Plan[Stored | Mis
 
 
 @operation
-def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[str] = ("",)) -> Plan[list[Entry]]:
+def names(workspace: str, prefix: str, after: str, limit: int, within: Sequence[str] = EVERYWHERE) -> Plan[list[Entry]]:
     """List names under a prefix of whole segments, in byte order, from behind `after`.
 
     `within` are prefixes that narrow the list to the names that are under one of them, too.

@@ -145,7 +145,7 @@ def absent(outcome: model.Missing) -> Problem:
         return problem.MISSING
     return Problem(
         problem.MISSING.code,
-        "This name holds nothing; it did once.",
+        "This name holds nothing now, or never had this revision; its last one is named.",
         {"last_revision": outcome.last_revision},
     )
 

@@ -1,15 +1,36 @@
 -- part: settings
 -- What writes of a workspace obey: where its revisions begin, how many are kept, how much there may be and is.
 select w.revision_floor, w.revisions_kept, h.incarnation << 32 as base, e.names_max, e.bytes_max,
-  case when e.names_max is not null then (
-    select sum(m.amount) from steadhold.meters m
+  e.names_max is not null or e.bytes_max is not null as metered,
+  case when e.names_max is not null then (select sum(m.amount) from steadhold.meters m
     where m.workspace = :workspace::text and m.what = 'names') end as names_used,
-  case when e.bytes_max is not null then (
-    select sum(m.amount) from steadhold.meters m
+  case when e.bytes_max is not null then (select sum(m.amount) from steadhold.meters m
     where m.workspace = :workspace::text and m.what = 'bytes') end as bytes_used
 from steadhold.workspaces w cross join steadhold.house h
 left join steadhold.entitlements e on e.workspace = w.workspace
 where w.workspace = :workspace::text and h.single
+
+-- part: pruning
+-- The newest revision that is not kept leaves: mostly it is the only one; others lie below it where more were kept
+-- before. It is counted only where numbers have just jumped.
+edge as materialized (
+  select done.name, done.revision & 4294967295 <= revisions_kept as jumped,
+    case when done.revision & 4294967295 > revisions_kept then done.revision - revisions_kept else (
+      select o.revision from steadhold.state_revisions o
+      where o.workspace = :workspace::text and o.name = done.name
+      order by o.revision desc offset revisions_kept - 1 limit 1) end as newest
+  from done cross join settings
+), pruned as (
+  delete from steadhold.state_revisions r where r.ctid = any(array(  -- found one by one: a join may read all of them
+    select o.ctid from edge cross join lateral (
+      select o.ctid from steadhold.state_revisions o
+      where o.workspace = :workspace::text and o.name = edge.name and o.revision <= edge.newest
+        and o.revision >= case when edge.jumped or exists (
+            select from steadhold.state_revisions l
+            where l.workspace = :workspace::text and l.name = edge.name and l.revision = edge.newest - 1
+          ) then 1 else edge.newest end
+      offset 0
+    ) o)) and r.workspace = :workspace::text
 
 -- name: hold
 -- rank: names by name
@@ -84,9 +105,7 @@ with i as (
     when more_names > 0 and coalesce(names_used, 0) + more_names > names_max then 'names'
     when more_bytes > 0 and coalesce(bytes_used, 0) + more_bytes > bytes_max then 'bytes' end as full_of
   from fit cross join settings
-), winner as (
-  select * from judged where full_of is null
-), moved as (
+), winner as (select * from judged where full_of is null), moved as (
   update steadhold.state s
   set revision = w.next, present = w.body is not null, bytes = coalesce(octet_length(w.body), 0), digest = w.digest,
       changed_at = steadhold.clock()
@@ -97,34 +116,19 @@ with i as (
   insert into steadhold.state (workspace, name, revision, present, bytes, digest, changed_at)
   select :workspace::text, w.name, w.next, true, octet_length(w.body), w.digest, steadhold.clock() from winner w
   where w.was is null and not exists (  -- purged while we waited for it: the floor above is older than that
-    select from steadhold.state s where s.workspace = :workspace::text and s.name = w.name)
+    select from steadhold.state s where s.workspace = :workspace::text and s.name = any(:name::text[]) and s.name = w.name)
   order by w.name
   on conflict (workspace, name) do nothing
   returning name, revision, changed_at
-), done as (
-  select * from moved union all select * from made
-), kept as (
+), done as (select * from moved union all select * from made), kept as (
   insert into steadhold.state_revisions (workspace, name, revision, body, digest, written_at)
   select :workspace::text, w.name, done.revision, w.body, w.digest, done.changed_at
   from done join winner w on w.name = done.name
-), edge as (  -- the newest revision that is not kept: counted only where numbers have just jumped
-  select done.name, done.revision & 4294967295 <= revisions_kept as jumped,
-    case when done.revision & 4294967295 > revisions_kept then done.revision - revisions_kept else (
-      select o.revision from steadhold.state_revisions o
-      where o.workspace = :workspace::text and o.name = done.name
-      order by o.revision desc offset revisions_kept - 1 limit 1) end as newest
-  from done cross join settings
-), pruned as (  -- mostly it is the only one; others lie below it where more were kept before
-  delete from steadhold.state_revisions r where r.ctid = any(array(  -- found one by one: a join may read all of them
-    select o.ctid from edge cross join lateral (
-      select o.ctid from steadhold.state_revisions o
-      where o.workspace = :workspace::text and o.name = edge.name and o.revision <= edge.newest
-        and o.revision >= case when edge.jumped or exists (
-            select from steadhold.state_revisions l
-            where l.workspace = :workspace::text and l.name = edge.name and l.revision = edge.newest - 1
-          ) then 1 else edge.newest end
-      offset 0
-    ) o)) and r.workspace = :workspace::text
+), {pruning}
+), counted as materialized (
+  select steadhold.add_to_meters(:workspace::text, sum(w.more_names), sum(w.more_bytes)::bigint) as done
+  from done join winner w on w.name = done.name cross join settings
+  where settings.metered and current_setting('steadhold.alone', true) = 'on'
 )
 select i.n, done.name is not null and j.n = i.n as won,
   coalesce(done.revision, held.revision) as revision, done.changed_at,
@@ -133,7 +137,7 @@ select i.n, done.name is not null and j.n = i.n as won,
   case when j.n = i.n then j.full_of when j.full_of is not null then 'again' end as full_of,  -- it was a rival's
   case j.full_of when 'names' then names_used when 'bytes' then bytes_used when 'mismatch' then j.next end as used,
   case j.full_of when 'names' then names_max when 'bytes' then bytes_max end as most,
-  names_max is not null or bytes_max is not null as metered, coalesce(j.more_names, 0), coalesce(j.more_bytes, 0)
+  metered and (select counted.done from counted) is null, coalesce(j.more_names, 0), coalesce(j.more_bytes, 0)
 from i cross join settings
 left join held on held.name = i.name left join judged j on j.name = i.name left join done on done.name = i.name
 
@@ -214,4 +218,4 @@ with gone as (
   returning s.name
 )
 delete from steadhold.state_revisions r using gone
-where r.workspace = :workspace::text and r.name = gone.name
+where r.workspace = :workspace::text and r.name = any(:names::text[]) and r.name = gone.name

@@ -10,7 +10,7 @@ from typing import Final, get_args
 
 from steadhold.db.pool import Pool
 from steadhold.jobs.model import Class
-from steadhold.play.single import roll_back
+from steadhold.play.transaction import roll_back
 
 FRESH_SECONDS: Final = 1.0
 """What was read is told again for this long, so that whoever asks often asks the database seldom."""

@@ -59,6 +59,11 @@ def _end(recorded: Recorded, at: int, name: str | None, failed: bool, facts: Fac
     recorded.end(at)
 
 
+def wanted() -> bool:
+    """Whether the program has set up OpenTelemetry."""
+    return _set_up() is not None
+
+
 def begin(name: str, kind: Kind, caused_by: str | None, facts: Facts, at: float | None = None) -> Span | None:
     """Begin a span now, or at a Unix time; None where the program has not set up OpenTelemetry.
 

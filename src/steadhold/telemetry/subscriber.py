@@ -9,11 +9,13 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from steadhold.events.flow import Answer, Append, Publication, Taken, Taker
 from steadhold.events.model import Event
-from steadhold.kit.plan import Plan
+from steadhold.events.publishing import Play
+from steadhold.kit.plan import Call, Plan
 from steadhold.kit.traces import trace_id, traceparent
 from steadhold.telemetry import lines, spans
 from steadhold.telemetry.spans import Facts, Span
@@ -21,11 +23,16 @@ from steadhold.web.above import Seen
 from steadhold.webhooks.dispatch import Done
 from steadhold.webhooks.model import Result, Sending
 
+T = TypeVar("T")
+
 LOG: Final = lines.logger("steadhold.told")
 _LEVEL: Final = logging.getLogger("steadhold.told")
 
 IDS: Final = frozenset({"approval", "delivery", "effect", "job", "replay", "schedule", "webhook"})
 """Kinds of things whose ids a line shows; of others the id is a path or a name that users chose."""
+
+METHODS: Final = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"})
+"""What is told by its name. Other ASGI servers let any word pass, and each would be a series of its own for ever."""
 
 
 class Subscriber:
@@ -33,15 +40,20 @@ class Subscriber:
 
     def __init__(self, count: Callable[[Seen], None]) -> None:
         self._count = count
+        self._noted: list[Callable[[], None]] = []
 
     def begin(self, given: str | None) -> tuple[str | None, Span | None]:
         """A request has come: what it causes is to name the one as its cause; the other is its span."""
         cause = None if given is None else traceparent(given)
+        if not spans.wanted():
+            return cause, None
         span = spans.begin("request", "SERVER", spans.current() or cause, {})
         return (cause, None) if span is None else (span.traceparent, span)
 
     def served(self, seen: Seen) -> None:
         """A request was answered."""
+        if seen.method not in METHODS:
+            seen = replace(seen, method="_OTHER")
         self._count(seen)
         turn = seen.of
         if turn.span is not None:
@@ -63,13 +75,40 @@ class Subscriber:
                 operation_id=turn.operation, **{f"{kind}_id": id for kind, id in _about(seen.about)},
             )  # fmt: skip
 
+    def playing(self, play: Play) -> Play:
+        """A player of the relay's calls. What they pass on is told once it is committed, however often they began."""
+
+        async def played(call: Call[T]) -> T:
+            noted: list[Callable[[], None]] = []
+            answer = await play(replace(call, begin=partial(self._noting, call, noted)))
+            for tell in noted:
+                tell()
+            return answer
+
+        return played
+
+    def _noting(self, call: Call[T], noted: list[Callable[[], None]]) -> Plan[T]:
+        """The call's plan, which begins to note anew with it; other plans go on between its steps."""
+        noted.clear()
+        plan = call.begin()
+        hands: Any = None
+        try:
+            while True:
+                self._noted = noted
+                try:
+                    step = plan.send(hands)
+                except StopIteration as end:
+                    return end.value
+                hands = yield step
+        finally:
+            plan.close()
+
     def taking(self, take: Taker) -> Taker:
         """A taker of what the relay matched, of which is told what it was given."""
 
         def taken(workspace: str, happened: Sequence[Event]) -> Plan[None]:
             yield from take(workspace, happened)
-            for event in happened:
-                self._passed_on(workspace, event, "event", None)
+            self._noted += [partial(self._passed_on, workspace, event, "event", None) for event in happened]
 
         return taken
 
@@ -80,7 +119,7 @@ class Subscriber:
             answers = yield from append(workspace, name, batch)
             for one, answer in zip(batch, answers, strict=True):
                 if isinstance(answer, Taken):
-                    self._passed_on(workspace, one.event, "publish", one.target)
+                    self._noted.append(partial(self._passed_on, workspace, one.event, "publish", one.target))
             return answers
 
         return appended

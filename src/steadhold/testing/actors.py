@@ -11,8 +11,8 @@ from psycopg.rows import tuple_row
 
 from steadhold.kit.plan import Call, Plan
 from steadhold.kit.sql import Item, Sql
-from steadhold.play.single import opening
 from steadhold.play.trampoline import run
+from steadhold.play.transaction import opening
 
 Turn: TypeAlias = "Plan[Any] | Call[Any] | Callable[[Any], Plan[Any] | Call[Any]]"
 """One transaction: a plan, a call, or a function of the outcome of the turn before."""

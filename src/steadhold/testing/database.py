@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -53,9 +54,12 @@ class Database:
 
 
 @contextmanager
-def copied(run: Run, name: str) -> Iterator[Database]:
-    """Copy the template, for one test process or one test, and drop the copy afterwards."""
-    name = f"{run.prefix}_{name}"
+def copied(run: Run, label: str) -> Iterator[Database]:
+    """Copy the template, for one test process or one test, and drop the copy afterwards.
+
+    The label, of at most 27 letters, tells whose copy it is; two test processes may use one at a time.
+    """
+    name = f"{run.prefix}_{label}_{uuid.uuid4().hex[:8]}"
     dsn = dsn_of(run, name)
     with psycopg.connect(run.dsn, autocommit=True) as administrator:
         administrator.execute(_create(name, run.template))

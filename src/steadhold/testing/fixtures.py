@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from steadhold.play.single import opening
+from steadhold.play.transaction import opening
 from steadhold.testing import explorer
 from steadhold.testing.clock import Clock
 from steadhold.testing.database import Database, copied
@@ -47,7 +47,7 @@ def database(server_run: Run) -> Iterator[Database]:
 @pytest.fixture
 def fresh_database(server_run: Run) -> Iterator[Database]:
     """A database that only this test uses: for a server whose loops look over all workspaces."""
-    with copied(server_run, uuid.uuid4().hex[:12]) as made:
+    with copied(server_run, "fresh") as made:
         yield made
 
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from steadhold.kit.paths import EVERYWHERE
 from steadhold.kit.plan import Call
 from steadhold.kit.traces import traceparent
 from steadhold.web.ask import Ask, Principal, Problem, Request, Route
@@ -63,7 +64,7 @@ class Above:
     permits: Callable[[Principal, str, str | None], bool]
     receipted: Callable[[Route, Request, Ask[Any], Said], Ask[Any]]
     trouble: Callable[[Exception], Problem | None]
-    reach: Callable[[Principal, str], tuple[str, ...]] = lambda _who, _scope: ("",)
+    reach: Callable[[Principal, str], tuple[str, ...]] = lambda _who, _scope: EVERYWHERE
     rate: Callable[[Principal], Problem | None] = lambda _: None
     known: Callable[[str], Awaitable[bool]] | None = None
     forget: Callable[[str], None] = lambda _: None

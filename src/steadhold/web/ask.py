@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from steadhold.kit.fields import Condition, FenceRef
+from steadhold.kit.ids import new_id
+from steadhold.kit.paths import EVERYWHERE
 from steadhold.kit.plan import Call
 
 T = TypeVar("T")
@@ -35,19 +37,18 @@ def _nothing(_scope: str, _name: str | None) -> bool:
 
 
 def _everywhere(_scope: str) -> tuple[str, ...]:
-    return ("",)
+    return EVERYWHERE
 
 
 @dataclass(slots=True)
 class Request:
     """One request, parsed as far as all rooms have in common.
 
-    `params` are the decoded path parameters, `headers` have lower-case names, `operation` is the inner
-    value of `Idempotency-Key`, `fresh` an id for what a POST or a body in pieces may create (a UUIDv7; else "");
-    `path` is the address as it was sent, without its query; `trace` is the traceparent that what it causes is to
-    name, if it belongs to a trace. `permits(scope, name)` tells whether the key may do this too, to a name or (None) to
-    everything: a route's own scope has been tested before. `reach(scope)`
-    are the prefixes below which the key may do this, ("",) everywhere: a route that `narrows` shows no more.
+    `params` are the decoded path parameters, `headers` have lower-case names, `operation` is the inner value of
+    `Idempotency-Key`; `path` is the address as it was sent, without its query; `trace` is the traceparent that what it
+    causes is to name, if it belongs to a trace. `permits(scope, name)` tells whether the key may do this too, to a name
+    or (None) to everything: a route's own scope has been tested before. `reach(scope)` are the prefixes below which the
+    key may do this, EVERYWHERE or fewer: a route that `narrows` shows no more.
     """
 
     who: Principal
@@ -60,12 +61,19 @@ class Request:
     fences: tuple[FenceRef, ...]
     if_match: Condition
     if_none_match: Condition
-    fresh: str
     method: str = "GET"
     path: str = ""
     permits: Callable[[str, str | None], bool] = _nothing
     reach: Callable[[str], tuple[str, ...]] = _everywhere
     trace: str | None = None
+    drawn: str | None = field(default=None, kw_only=True)
+
+    @property
+    def fresh(self) -> str:
+        """An id for what this may make, a UUIDv7: drawn when it is first asked for, and kept for who asks again."""
+        if self.drawn is None:
+            self.drawn = new_id()
+        return self.drawn
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,6 @@ from typing import Final, NoReturn, TypeAlias
 from steadhold.kit import limits
 from steadhold.web.ask import Principal, Problem, Stop
 from steadhold.web.heading import Heading
-from steadhold.web.problem import MISSING
-from steadhold.web.router import Found
 
 Authenticate: TypeAlias = Callable[[str], Awaitable[Principal | None]]
 """Finds who presents a key, or None. It may remember what it found for a few seconds."""
@@ -39,20 +37,3 @@ def bearer(head: Heading) -> str:
 async def nobody(_token: str) -> Principal | None:
     """Admit nobody: where no door is opened by a token."""
     return None
-
-
-async def asker(
-    head: Heading, found: Found | None, authenticate: Authenticate, admit: Authenticate
-) -> tuple[str, Principal]:
-    """Who asks, and by which token: a key's bearer, or whoever knows an address that lets in without one.
-
-    Without a valid key 401; an address that nobody has is 404, whichever it is.
-    """
-    if found is None or found[0].capability is None:
-        token = bearer(head)
-        return token, await authenticate(token) or refuse()
-    token = found[1][found[0].capability]
-    who = await admit(token)
-    if who is None:
-        raise Stop(MISSING)
-    return token, who

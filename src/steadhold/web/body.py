@@ -21,7 +21,7 @@ def inspect(route: Route, headers: Mapping[str, str]) -> int:
     length = headers.get("content-length")
     if length is not None and length.isdecimal() and int(length) > most:
         stop("too_large", f"The body has {length} bytes; at most {most} are taken here.", bytes_max=most)
-    if headers.get("content-encoding", "identity").lower() not in {"identity", ""}:
+    if "content-encoding" in headers and headers["content-encoding"].lower() not in {"identity", ""}:
         stop("unsupported_coding", "Send the bytes as they are, without Content-Encoding.")
     if "content-range" in headers:  # RFC 9110 §14.5: a part is not to be taken for the whole
         stop("bad_header", "A body is all that is to be stored; no part of it is taken, so send no Content-Range.")
@@ -37,7 +37,8 @@ def inspect_type(route: Route, headers: Mapping[str, str], body: bytes) -> None:
     taken = _JSON if route.body == "json" else route.media
     if not taken or (not body and route.body == "json"):
         return
-    found = headers.get("content-type", "").partition(";")[0].strip().lower()
+    said = headers.get("content-type", "")
+    found = said if said in taken else said.partition(";")[0].strip().lower()
     if found not in taken:
         said = found or "none"
         stop("unsupported_media_type", f"Content-Type must be {' or '.join(taken)}; it is {said}.", taken=list(taken))

@@ -102,7 +102,7 @@ PROBLEMS: Final[dict[str, Kind]] = {
     "stale_evidence": Kind(422, "stop", "The evidence is older than the job allows"),
     "evidence_required": Kind(422, "stop", "The job needs the time of its oldest evidence"),
     "signals_full": Kind(409, "wait", "The job keeps as many signals as it may"),
-    "count_changed": Kind(409, "reread", "The filter matches another number of jobs"),
+    "count_changed": Kind(409, "reread", "There are not as many of them as was expected"),
     "cancel_not_requested": Kind(409, "reread", "Nobody asked to cancel the job"),
     "unknown_subject": Kind(422, "stop", "There is nothing of this name to wait for"),
     "stages_full": Kind(422, "stop", "The job has as many checkpoints as it may"),

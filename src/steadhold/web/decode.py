@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
@@ -14,6 +14,7 @@ import msgspec.inspect
 from steadhold.kit import exact as kit
 from steadhold.kit import ids
 from steadhold.kit.limits import ID_CHARS_MAX
+from steadhold.kit.moments import BEGIN, END, within_time
 from steadhold.web import choices
 from steadhold.web.ask import Problem, Request, Stop
 from steadhold.web.problem import stop
@@ -26,10 +27,6 @@ _UNKNOWN: Final = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTAL
 _MISSING: Final = re.compile(r"missing required field `(?P<name>.*)`$", re.DOTALL)
 _EXPECTED: Final = re.compile(r"^Expected `(?P<kind>[a-z |]+)`(?P<bound> (?:of length )?(?:[<>]=?|==) [\d.]+)?")
 _SHAPED: Final = re.compile(r"^Expected `str` matching regex '(?P<pattern>.*)'$")
-BEGIN: Final = datetime(1900, 1, 1, tzinfo=UTC)
-END: Final = datetime(3000, 1, 1, tzinfo=UTC)
-"""Moments that are said lie from the first on and before the second."""
-
 _MOMENT: Final = re.compile(r"RFC3339|timezone component")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _KINDS: Final = {
@@ -65,11 +62,6 @@ def body(ask: Request, into: type[S]) -> S:
         pointer = "".join(f"/{_escaped(str(step))}" for step in path)
         raise _at(pointer, f"must lie in the years {BEGIN.year} to {END.year - 1}.")
     return found
-
-
-def within_time(moment: datetime) -> bool:
-    """Whether a moment is one that zones know, and that can be reckoned with in any of them."""
-    return BEGIN <= moment < END
 
 
 def beyond(value: Any) -> tuple[str | int, ...] | None:

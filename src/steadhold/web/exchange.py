@@ -31,6 +31,11 @@ class Exchange(Protocol):
     headers: Sequence[tuple[bytes, bytes]]
 
     @property
+    def task(self) -> asyncio.Task[Any] | None:
+        """Who answers it."""
+        ...
+
+    @property
     def root(self) -> str:
         """What stands before `raw_path` in the address that the client wrote: where an application mounted us."""
         ...
@@ -68,7 +73,7 @@ class Exchange(Protocol):
 class OverAsgi:
     """An exchange that an ASGI server carries."""
 
-    __slots__ = ("_receive", "_send", "headers", "method", "query", "raw_path", "root")
+    __slots__ = ("_receive", "_send", "headers", "method", "query", "raw_path", "root", "task")
 
     def __init__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
@@ -76,6 +81,7 @@ class OverAsgi:
         self.root = quote(scope.get("root_path", ""))
         self.raw_path, self.query = _raw_path(scope), bytes(scope["query_string"])
         self._receive, self._send = receive, send
+        self.task = asyncio.current_task()
 
     @property
     def receive(self) -> Receive:

@@ -9,7 +9,7 @@ from steadhold.kit import limits
 
 
 class Flight:
-    """One request: since when it runs, and whether it was ended for being late."""
+    """One request: the task that answers it, since when, and whether it was ended for being late."""
 
     __slots__ = ("began", "overdue", "task")
 
@@ -30,20 +30,18 @@ class Flights:
     """All requests in flight. A timer for each would cost more than most requests; a sweep costs nothing."""
 
     def __init__(self) -> None:
-        self._flying: dict[Flight, None] = {}
+        self._flying: set[Flight] = set()
 
     def __len__(self) -> int:
         return len(self._flying)
 
-    def begin(self, now: float) -> Flight:
-        """Count a request of the current task, until `end`."""
-        flight = Flight(asyncio.current_task(), now)
-        self._flying[flight] = None
-        return flight
+    def begin(self, flight: Flight) -> None:
+        """Count a request, until `end`."""
+        self._flying.add(flight)
 
     def end(self, flight: Flight) -> None:
         """The request was answered."""
-        del self._flying[flight]
+        self._flying.remove(flight)
 
     def end_overdue(self, now: float, seconds_max: float = limits.REQUEST_SECONDS_MAX) -> int:
         """End the requests that run longer than allowed; each answers that itself."""

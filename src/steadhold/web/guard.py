@@ -41,7 +41,7 @@ def guarded(asked: Ask[Any], refs: Sequence[FenceRef], require: Require) -> Ask[
 
     return replace(
         asked,
-        call=replace(call, begin=begin),
+        call=call.around(begin),
         render=rendered,
         wait=asked.wait and _patient(asked.wait),
         undo=asked.undo and _undone(asked.undo),

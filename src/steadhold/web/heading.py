@@ -18,6 +18,11 @@ _SINGLE: Final = frozenset({
     "range",
 })  # fmt: skip
 _GUARDS: Final = ("if-match", "if-none-match", "fence")
+_NAMES: Final = {
+    name.encode(): name
+    for name in (*_SINGLE, *_GUARDS, "accept", "accept-encoding", "connection", "cookie", "traceparent", "user-agent")
+}
+"""Names that most requests have, so that they need not be made each time."""
 _NOTHING: Final[Mapping[str, str]] = {}
 _PARAMETERS_MAX: Final = 32
 _CRUMBS: Final = "; "
@@ -38,7 +43,8 @@ class Heading:
 
 def heading(raw: Sequence[tuple[bytes, bytes]]) -> Heading:
     """Collect the fields of a request."""
-    found = {key.decode("latin-1"): value.decode("latin-1") for key, value in raw}
+    name_of = _NAMES.get
+    found = {name_of(key) or key.decode("latin-1"): value.decode("latin-1") for key, value in raw}
     return Heading(found) if len(found) == len(raw) else _joined(raw)
 
 
@@ -59,18 +65,10 @@ def refuse_repeated(head: Heading) -> None:
         stop("bad_header", f"{name} came more than once, so nobody can tell which is meant.", field=name)
 
 
-@dataclass(slots=True)
-class Guards:
-    """What a request says to guard itself."""
-
-    operation: str | None
-    fences: tuple[FenceRef, ...]
-    if_match: Condition
-    if_none_match: Condition
-
-
-def guards(route: Route, head: Heading, *, fenced: bool = False) -> Guards:
-    """Read the operation's id, fences and conditions; refuse those that this route would ignore.
+def guards(
+    route: Route, head: Heading, *, fenced: bool = False
+) -> tuple[str | None, tuple[FenceRef, ...], Condition, Condition]:
+    """Read the operation's id, fences, If-Match and If-None-Match; refuse those that this route would ignore.
 
     `fenced`: fences are tested for it. A stranger who comes in by an address may have keys of its own kind.
     """
@@ -80,7 +78,7 @@ def guards(route: Route, head: Heading, *, fenced: bool = False) -> Guards:
         for name in _GUARDS:
             if name in found and name not in route.headers and not (fenced and name == "fence"):
                 stop("bad_header", f"This request takes no {name}: it would be ignored.", field=name)
-    return Guards(
+    return (
         None if named is None else _operation(named),
         _fences(found["fence"]) if "fence" in found else (),
         _condition("If-Match", found["if-match"]) if "if-match" in found else None,
@@ -89,6 +87,8 @@ def guards(route: Route, head: Heading, *, fenced: bool = False) -> Guards:
 
 
 def _operation(text: str) -> str:
+    if ids.is_id(text):
+        return text
     key = ids.operation_key(text)
     if isinstance(key, IdFault):
         stop("bad_header", f"Idempotency-Key: {key.why}", field="Idempotency-Key")

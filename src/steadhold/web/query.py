@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from steadhold.kit import limits, paths
+from steadhold.kit.moments import within_time
 from steadhold.kit.page import CursorFault, Kind, read_cursor
-from steadhold.web import decode
 from steadhold.web.ask import Problem, Request, Stop
 from steadhold.web.problem import MISSING, stop
 
@@ -50,7 +50,7 @@ def moment(text: str) -> datetime | None:
         found = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
     except ValueError:
         return None
-    return found if found is not None and decode.within_time(found) else None
+    return found if found is not None and within_time(found) else None
 
 
 def wait_seconds(ask: Request) -> float:

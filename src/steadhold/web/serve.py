@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from steadhold.kit import failpoints
 from steadhold.kit.ids import new_id
@@ -31,7 +32,7 @@ from steadhold.web.ask import (
     Taking,
     Wait,
 )
-from steadhold.web.auth import asker, refuse
+from steadhold.web.auth import bearer, refuse
 from steadhold.web.body import Receive
 from steadhold.web.codes import PROBLEMS
 from steadhold.web.exchange import Exchange, OverAsgi
@@ -64,47 +65,53 @@ class Doors:
 
     async def answer(self, exchange: Exchange) -> None:
         """Answer one request."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        flight = self.flights.begin(began)
-        turn = Turn(exchange, flight)
+        began = time.monotonic()
+        turn = Turn(exchange, began)
+        self.flights.begin(turn)
         try:
-            answer = await self._answered(turn, exchange)
+            try:
+                asked = await self._asked(turn, exchange)
+                answer = await self._play(turn, asked) if isinstance(asked, Ask) else asked
+                if isinstance(answer, Reply) and answer.stream is not None and turn.method != "HEAD":
+                    self.streams.take(turn.workspace)
+                    turn.body = answer.stream
+            except BaseException as error:  # noqa: BLE001 - what is not answered is raised again
+                answer = self._instead(turn, error)
             if answer is not None and turn.body is None:
-                await exchange.answer(*wire.written(answer, turn.headers, self.above.base or exchange.root))
+                await exchange.answer(*wire.written(answer, turn.fields, self.above.base or exchange.root))
         finally:
-            self.flights.end(flight)
-        self.above.on(_seen(turn, answer, loop.time() - began))
+            self.flights.end(turn)
+        self.above.on(_seen(turn, answer, time.monotonic() - began))
         if isinstance(answer, Reply) and turn.body is not None:
             try:
                 await self.streams.send(turn, exchange, answer, turn.body)
             except Exception as error:  # noqa: BLE001 - the answer has begun, so it was cut
                 self._troubled(turn, error)
 
-    async def _answered(self, turn: Turn, exchange: Exchange) -> Answer | None:
-        try:
-            answer = await self._answer(turn, exchange)
-            if isinstance(answer, Reply) and answer.stream is not None and turn.method != "HEAD":
-                self.streams.take(turn.workspace)
-                turn.body = answer.stream
-            return answer
-        except Stop as stopped:
-            return stopped.problem
-        except ClientGone:
+    def _instead(self, turn: Turn, error: BaseException) -> Answer | None:
+        """What is answered where this was raised. Whatever is unforeseen is logged, and never shown."""
+        if isinstance(error, Stop):
+            return error.problem
+        if isinstance(error, ClientGone):
             return None
-        except asyncio.CancelledError:
-            if not turn.flight.overdue:
-                raise
-            turn.flight.forgive()
+        if isinstance(error, asyncio.CancelledError) and turn.overdue:
+            turn.forgive()
             return self._overdue(turn)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged, and never shown
-            return self._troubled(turn, error)
+        if not isinstance(error, Exception):
+            raise error
+        return self._troubled(turn, error)
 
-    async def _answer(self, turn: Turn, exchange: Exchange) -> Answer | None:
+    async def _asked(self, turn: Turn, exchange: Exchange) -> Ask[Any] | Answer | None:
+        """What is to be played for a request, or its answer where nothing is."""
         head = heads.heading(exchange.headers)
         turn.cause, turn.span = self.above.trace(head.fields.get("traceparent"))
-        found = self.router.find(turn.raw_path)
-        turn.token, who = await asker(head, found, self.above.authenticate, self.above.admit)
+        found = self.router.find(exchange.raw_path)
+        if found is None or (door := found[0].capability) is None:
+            turn.token = bearer(head)
+            who = await self.above.authenticate(turn.token) or refuse()
+        else:
+            turn.token = found[1][door]
+            who = await self.above.admit(turn.token) or _absent()
         route, params = self._find(turn, found)
         turn.route = route
         if not self._in_scope(route, who, params):
@@ -113,18 +120,18 @@ class Doors:
         if (limited := self.above.rate(who)) is not None:
             return limited
         most = bodies.inspect(route, head.fields)
-        body = b"" if route.body == "stream" else await _body(exchange, most)
+        body = b"" if route.body == "stream" else exchange.whole()
+        body = await bodies.read(exchange.receive, most) if body is None else bodies.within(body, most)
         bodies.inspect_type(route, head.fields, body)
         if failpoints.armed:
             failpoints.hit("received")
         if head.repeated:
             heads.refuse_repeated(head)
         query = heads.parameters(exchange.query)
-        turn.workspace = workspace = who.workspace or ""
+        turn.workspace = who.workspace or ""
         if who.workspace is None or query:
-            workspace, query = await self._workspace(route, who, query)
-            turn.workspace = workspace
-        request = self._request(exchange, route, who, workspace, params, query, head, body, turn.cause)
+            turn.workspace, query = await self._workspace(route, who, query)
+        request = self._request(turn, route, who, params, query, head, body)
         asked = route.handle(request)
         if isinstance(asked, (Reply, Problem)):
             return asked
@@ -132,7 +139,7 @@ class Doors:
             stop("key_required", "This makes something new: send an Idempotency-Key, a UUIDv7 at best.")
         if isinstance(asked, Taking):
             return await self._take(turn, exchange, route, request, asked, most)
-        return await self._play(turn, self._wrapped(turn, route, request, asked, body))
+        return self._wrapped(turn, route, request, asked, body)
 
     def _wrapped(self, turn: Turn, route: Route, request: Request, asked: Ask[Any], body: bytes) -> Ask[Any]:
         """What is asked, under the grants that it relies on, and once only under its operation's id."""
@@ -178,17 +185,17 @@ class Doors:
         return route, params
 
     def _request(
-        self, exchange: Exchange, route: Route, who: Principal, workspace: str, params: Mapping[str, str],
-        query: Mapping[str, str], head: Heading, body: bytes, trace: str | None,
+        self, turn: Turn, route: Route, who: Principal, params: Mapping[str, str], query: Mapping[str, str],
+        head: Heading, body: bytes,
     ) -> Request:  # fmt: skip
         if query:
             heads.refuse_unknown(route, query)
-        guards = heads.guards(route, head, fenced=self.above.require is not None and guardable(route))
-        fresh = new_id() if route.method == "POST" or route.body == "stream" else ""
+        fenced = "fence" in head.fields and self.above.require is not None and guardable(route)
+        guards = heads.guards(route, head, fenced=fenced)
         return Request(
-            who, workspace, params, query, head.fields, body, guards.operation, guards.fences, guards.if_match,
-            guards.if_none_match, fresh, exchange.method, exchange.raw_path.decode("latin-1"),
-            functools.partial(self.above.permits, who), functools.partial(self.above.reach, who), trace,
+            who, turn.workspace, params, query, head.fields, body, *guards, turn.method,
+            turn.exchange.raw_path.decode("latin-1"),
+            functools.partial(self.above.permits, who), functools.partial(self.above.reach, who), turn.cause,
         )  # fmt: skip
 
     async def _workspace(self, route: Route, who: Principal, query: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
@@ -211,8 +218,8 @@ class Doors:
         if route.receipt == "none" or request.operation is None:
             return asked
         turn.operation = request.operation
-        turn.headers = (("operation-id", request.operation),)
-        target = turn.raw_path + b"?" + turn.query
+        turn.fields = b"operation-id: %b\r\n" % request.operation.encode()
+        target = turn.exchange.raw_path + b"?" + turn.exchange.query
         fields = request.headers
         guards = (fields.get("if-match"), fields.get("if-none-match"), fields.get("fence"))
         return self.above.receipted(route, request, asked, (request.who.subject, request.method, target, *guards, body))
@@ -222,13 +229,14 @@ class Doors:
         outcome = await (self._hold(turn, asked, asked.wait) if asked.wait else self.above.play(asked.call))
         if not isinstance(outcome, Refusal):
             self._touch(asked, outcome)
-        if asked.undo and (back := asked.undo(outcome)) and await is_gone(turn.receive):
+        if asked.undo and (back := asked.undo(outcome)) and await is_gone(turn.exchange.receive):
             await self.above.play(back)
             return None
         return asked.render(outcome)
 
     def _touch(self, asked: Ask[Any], outcome: Any) -> None:
-        for topic in (*asked.touches, *(asked.wakes(outcome) if asked.wakes else ())):
+        topics = (*asked.touches, *asked.wakes(outcome)) if asked.wakes else asked.touches
+        for topic in topics:
             self.hub.touch((asked.call.workspace, *topic))
             if topic[0] == "keys":
                 self.above.forget(topic[1])
@@ -239,7 +247,7 @@ class Doors:
 
         try:
             return await hold(
-                asked, wait, self.hub, play=self.above.play, receive=turn.receive, still_valid=still_valid
+                asked, wait, self.hub, play=self.above.play, receive=turn.exchange.receive, still_valid=still_valid
             )
         except KeyGone:
             refuse()
@@ -266,13 +274,14 @@ class Doors:
         return replace(problem, extras={**problem.extras, "operation_id": turn.operation})
 
 
-async def _body(exchange: Exchange, most: int) -> bytes:
-    whole = exchange.whole()
-    return await bodies.read(exchange.receive, most) if whole is None else bodies.within(whole, most)
+def _absent() -> NoReturn:
+    raise Stop(MISSING)
 
 
 def _seen(turn: Turn, answer: Answer | None, seconds: float) -> Seen:
-    code = answer.code if isinstance(answer, Problem) else None
-    status = 499 if answer is None else PROBLEMS[answer.code].status if isinstance(answer, Problem) else answer.status
-    about = answer.resource if isinstance(answer, Reply) else None
-    return Seen(turn.route.path if turn.route else "", turn.method, status, code, seconds, turn, about)
+    route = "" if turn.route is None else turn.route.path
+    if isinstance(answer, Reply):
+        return Seen(route, turn.method, answer.status, None, seconds, turn, answer.resource)
+    if answer is None:
+        return Seen(route, turn.method, 499, None, seconds, turn)
+    return Seen(route, turn.method, PROBLEMS[answer.code].status, answer.code, seconds, turn)

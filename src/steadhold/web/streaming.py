@@ -61,7 +61,7 @@ class Streams:
         """Send an answer whose place is taken, and leave that. Raises what the body or a call of it raises."""
         how = "failed"
         try:
-            status, fields, _ = wire.written(reply, turn.headers, self._above.base or exchange.root)
+            status, fields, _ = wire.written(reply, turn.fields, self._above.base or exchange.root)
             await exchange.begin(status, fields, closes=body.endless)
             how = await self._sent(turn, exchange, body)
         finally:
@@ -73,7 +73,11 @@ class Streams:
     async def _sent(self, turn: Turn, exchange: Exchange, body: Stream) -> str:
         """Send the body, and tell how it ended: `sent`, `gone`, `stopped` or `key_ended`."""
         hub, keys = self._hub, [(turn.workspace, *topic) for topic in body.topics]
-        with hub.waiting(keys, alone=False) as news, hub.waiting((), alone=False) as bell, watching(turn.receive, bell):
+        with (
+            hub.waiting(keys, alone=False) as news,
+            hub.waiting((), alone=False) as bell,
+            watching(exchange.receive, bell),
+        ):
             pulling = asyncio.ensure_future(self._pull(exchange, body, news))
             over = asyncio.ensure_future(self._over(turn, bell))
             try:

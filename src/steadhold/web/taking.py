@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from dataclasses import replace
 from typing import Any, Final
 
@@ -33,7 +34,7 @@ class Incoming:
         self._more = True
         self._hash = hashlib.sha256()
         self._length = 0
-        self._now = asyncio.get_running_loop().time
+        self._now, self._receive = time.monotonic, exchange.receive
         self._began = self._looked = self._now()
         exchange.take_slowly()
 
@@ -63,7 +64,7 @@ class Incoming:
         while True:
             try:
                 async with asyncio.timeout(LOOK_SECONDS):
-                    return await self._turn.receive()
+                    return await self._receive()
             except TimeoutError:
                 await self._look(since)
 
@@ -74,7 +75,7 @@ class Incoming:
             stop("request_timeout", f"Nothing of the body came for {limits.BODY_SECONDS_MAX} seconds.")
         if now - self._began > limits.UPLOAD_SECONDS_MAX:
             stop("request_timeout", f"The body did not arrive within {limits.UPLOAD_SECONDS_MAX} seconds.")
-        self._turn.flight.go_on(now)
+        self._turn.go_on(now)
         if self._hub.stopping:
             raise Stop(_STOPPING)
         if await self._above.authenticate(self._turn.token) is None:
@@ -82,7 +83,7 @@ class Incoming:
 
     async def play(self, call: Call[Any]) -> Any:
         """Play a call between two pulls; it has as long as a request has."""
-        self._turn.flight.go_on(self._now())
+        self._turn.go_on(self._now())
         return await self._above.play(call)
 
 

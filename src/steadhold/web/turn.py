@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steadhold.web.flights import Flight
+
 if TYPE_CHECKING:
-    from steadhold.web.ask import Headers, Route, Stream
+    from steadhold.web.ask import Route, Stream
     from steadhold.web.exchange import Exchange
-    from steadhold.web.flights import Flight
 
 
-class Turn:
+class Turn(Flight):
     """What becomes known of a request as it is answered.
 
     `body`, of the answer, holds one of the streams' places. `cause` is the traceparent of what it causes, `span` what
-    goes on meanwhile.
+    goes on meanwhile. `fields` are lines that its answer has besides its own.
     """
 
     __slots__ = (
-        "acting", "body", "cause", "flight", "headers", "method", "operation", "query", "raw_path", "receive", "route",
-        "span", "token", "workspace",
+        "acting", "body", "cause", "exchange", "fields", "method", "operation", "route", "span", "token", "workspace",
     )  # fmt: skip
 
-    def __init__(self, exchange: Exchange, flight: Flight) -> None:
-        self.method, self.raw_path, self.query = exchange.method, exchange.raw_path, exchange.query
-        self.receive, self.flight = exchange.receive, flight
+    def __init__(self, exchange: Exchange, began: float) -> None:
+        super().__init__(exchange.task, began)
+        self.exchange, self.method = exchange, exchange.method
         self.route: Route | None = None
         self.body: Stream | None = None
         self.operation: str | None = None
@@ -32,4 +32,4 @@ class Turn:
         self.cause: str | None = None
         self.span: Any = None
         self.token = self.workspace = ""
-        self.headers: Headers = ()
+        self.fields = b""

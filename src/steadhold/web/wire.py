@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
 from steadhold.kit import failpoints
-from steadhold.web.ask import Answer, Headers, Problem, Reply
+from steadhold.web.ask import Answer, Problem, Reply
 from steadhold.web.codes import PROBLEMS
 from steadhold.web.problem import MEDIA_TYPE, encode
 
@@ -23,25 +23,25 @@ _LEADS: Final = re.compile("^(<?)/")
 _BREAKS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-def written(answer: Answer, more: Headers = (), base: str = "") -> tuple[int, bytes, bytes]:
-    """An answer as it is sent: its status, the lines of its header fields, its body.
+def written(answer: Answer, more: bytes = b"", base: str = "") -> tuple[int, bytes, bytes]:
+    """An answer as it is sent: its status, the lines of its header fields, `more` of them at the end, its body.
 
     `base` is what stands before our addresses outside: the public address, the path of a mount as it is written, or
     nothing.
     """
     if isinstance(answer, Problem):
         status, body, fields = PROBLEMS[answer.code].status, encode(answer, base), _PROBLEM
+        length = len(body)
     else:
-        status, body, fields = answer.status, answer.body, _fields(answer)
-    length = len(body)
-    if isinstance(answer, Reply) and answer.stream is not None:
-        length = answer.length
-        fields += _UNBUFFERED if answer.stream.endless else b""
+        status, body, fields, length = answer.status, answer.body, _fields(answer), len(answer.body)
+        if (stream := answer.stream) is not None:
+            length = answer.length
+            fields += _UNBUFFERED if stream.endless else b""
     if status not in {204, 304} and length is not None:
         fields += b"content-length: %d\r\n" % length
-    if answer.headers or more:
-        fields += b"".join([_line(name, _outside(name, value, base)) for name, value in (*answer.headers, *more)])
-    return status, fields, body
+    if answer.headers:
+        fields += b"".join([_line(name, _outside(name, value, base)) for name, value in answer.headers])
+    return status, fields + more, body
 
 
 async def send(sender: Send, answer: Answer, *, base: str = "", head: bool = False) -> None:

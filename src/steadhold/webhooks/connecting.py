@@ -33,7 +33,7 @@ class Refused(OSError):
 
 
 class Stale(Exception):
-    """The lease is lost, or the endpoint disabled or moved: nothing was sent."""
+    """The lease is lost, or the endpoint disabled or moved, or nobody could tell: nothing was sent."""
 
 
 resolve: Final[Resolve] = Lookups().resolve
@@ -93,12 +93,16 @@ class Course:
     address: str | None = None
 
     async def look(self) -> None:
-        """Look at lease and endpoint, unless that was just done. Raises Stale."""
+        """Look at lease and endpoint, unless that was just done. Raises Stale, also where nobody could tell."""
         now = asyncio.get_running_loop().time
         if self.looked_at is not None and now() - self.looked_at <= CHECKED_SECONDS_MAX:
             return
         asked_at = now()
-        if not await self.still():
+        try:
+            may = await self.still()
+        except Exception as error:
+            raise Stale("the database could not be asked whether it may be made") from error
+        if not may:
             raise Stale("the lease is lost, or the endpoint disabled or moved")
         self.looked_at = asked_at
 

@@ -66,6 +66,11 @@ class Allowed:
         """Whether it is about such addresses at all."""
         return self.scheme == scheme and self.port in {None, port}
 
+    @property
+    def stays_here(self) -> bool:
+        """Whether it is about this machine alone."""
+        return self.network is not None and self.network.is_loopback
+
     def lets(self, address: Address) -> bool:
         """Whether it lets an address through."""
         if self.network is None:
@@ -135,7 +140,10 @@ def _fault(parts: SplitResult, url: str) -> str | None:
 
 
 def url_fault(url: str, rules: Sequence[Allowed]) -> str | None:
-    """Why a URL cannot be a webhook's under these rules; None where it can. Names are judged when they are dialled."""
+    """Why a URL cannot be a webhook's under these rules; None where it can.
+
+    Names are judged when they are dialled; where only this machine may be reached, all but its own are refused now.
+    """
     found = place(url)
     if isinstance(found, str):
         return found
@@ -145,9 +153,16 @@ def url_fault(url: str, rules: Sequence[Allowed]) -> str | None:
     literal = parse(found.host)
     if literal is not None and not any(rule.lets(literal) for rule in covering):
         return "The address is not a public one."
+    if literal is None and all(rule.stays_here for rule in covering) and not _is_here(found.host):
+        return f"Here {found.scheme} leads to http://127.0.0.1 and http://localhost only: use https elsewhere."
     if literal is None and (":" in found.host or _numeric(found.host)):
         return "The host is no name, and no address in its usual form."
     return None
+
+
+def _is_here(host: str) -> bool:
+    """Whether a name is this machine's own (RFC 6761)."""
+    return host.rstrip(".").rpartition(".")[2] == "localhost"
 
 
 def _numeric(host: str) -> bool:

@@ -188,7 +188,9 @@ from taken t
 join begun g on g.delivery = t.id
 left join lateral (
   select b.body, b.trace from steadhold.webhook_bodies b
-  where b.workspace = :workspace::text and b.event_id = t.event_id) b on true
+  where b.workspace = :workspace::text and b.event_id = t.event_id
+  offset 0  -- found one by one: a join may read all of them
+) b on true
 
 -- name: still
 -- rank: read
@@ -364,7 +366,8 @@ where k.workspace = :workspace::text and not k.enabled and exists (
   where d.workspace = :workspace::text and d.webhook = k.id and d.state in (0, 5) and (d.kind < 2 or k.deleted)
     and (
       select a.state = 0 from steadhold.attempts a
-      where a.workspace = :workspace::text and a.delivery = d.id and a.n = d.attempts) is not true)
+      where a.workspace = :workspace::text and a.delivery = d.id and a.n = d.attempts) is not true
+  offset 0)  -- endpoint by endpoint: a join may read all that is open
 order by k.id limit :limit::bigint
 for share of k
 

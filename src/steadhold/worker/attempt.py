@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, assert_never, cast
 
 from steadhold.context import Unresolved
+from steadhold.db.backoff import SPREAD
 from steadhold.jobs.model import Wait
 from steadhold.jobs.outcomes import CancelStands, CheckpointConflict, Checkpointed, NothingToAwait, Settled, StagesFull
 from steadhold.jobs.settling import SettleOutcome
@@ -123,7 +123,7 @@ class Attempt:
         if kept := await self.kept(wait.stage, None):
             return kept.value
         answer: asyncio.Future[SettleOutcome | None] = asyncio.get_running_loop().create_future()
-        self._outside.settler.say(self.held, wait, lambda _, outcome: _give(answer, outcome))
+        self._outside.settler.say(self.held, wait, lambda held, outcome: _give(held, answer, outcome))
         outcome = await answer
         self.held.settling = False
         match outcome:
@@ -146,11 +146,18 @@ class Attempt:
                 raise self.lose()
 
     def progress(self, value: object) -> None:
-        """Tell readers how far it is, with the next heartbeat."""
+        """Tell readers how far it is, with the next heartbeat.
+
+        Raises:
+            StageFault: it is no JSON, or too large. LeaseLost.
+        """
         self.held.check()
-        progress = exact.encode(cast("JsonValue", value))
+        try:
+            progress = exact.encode(cast("JsonValue", value))
+        except (TypeError, ValueError) as error:
+            raise StageFault(f"What ctx.progress was given is no JSON: {error}.") from error
         if len(progress) > PROGRESS_BYTES_MAX:
-            raise ValueError(f"progress has {len(progress)} bytes of JSON, and {PROGRESS_BYTES_MAX} at most are shown")
+            raise StageFault(f"progress has {len(progress)} bytes of JSON, and {PROGRESS_BYTES_MAX} at most are shown.")
         self.held.progress = progress
         self._outside.leases.poke(self.held)
 
@@ -183,7 +190,7 @@ class Attempt:
                 self._outside.failed("effect", error)
             if CLOCK() >= ends_at:
                 self.held.check()
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - it spreads repeats
+            await asyncio.sleep(pause * SPREAD.uniform(0.5, 1.0))
             pause = min(pause * 2, PAUSE_SECONDS_MAX)
 
     def lose(self) -> LeaseLost:
@@ -200,13 +207,25 @@ class Attempt:
                 return await say()
             except DoorShut as error:
                 self._outside.failed("stage", error)
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - it spreads repeats
+            await asyncio.sleep(pause * SPREAD.uniform(0.5, 1.0))
             pause = min(pause * 2, PAUSE_SECONDS_MAX)
 
 
-def _give(answer: asyncio.Future[SettleOutcome | None], outcome: SettleOutcome | None) -> None:
+def _give(held: Held, answer: asyncio.Future[SettleOutcome | None], outcome: SettleOutcome | None) -> None:
+    if held.then is not None and _goes_on(outcome):
+        held.settling = False
+        held.then()
     if not answer.done():
         answer.set_result(outcome)
+
+
+def _goes_on(outcome: SettleOutcome | None) -> bool:
+    """Whether a job that was said to wait is still this handler's."""
+    match outcome:
+        case Settled(state="running") | CancelStands() | NothingToAwait() | StagesFull():
+            return True
+        case _:
+            return False
 
 
 def input_digest(args: Sequence[object]) -> bytes:

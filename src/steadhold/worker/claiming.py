@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from steadhold.db.backoff import SPREAD
 from steadhold.jobs.model import Release, Settlement
 from steadhold.jobs.outcomes import Beat, Beaten, Claimed
 from steadhold.jobs.plans import EPOCH
@@ -133,10 +133,11 @@ class Claimer:
         self._floor.saw(ask.floor, got, ask.limit, sent)
         for job in got:
             self._tell("job.claimed", job_id=job.id, fence=job.fence, type=job.type, attempt=job.attempt)
-        if self._stopping:
+        valid = [] if self._stopping else await self._valid([Held(job, sent) for job in got], CLOCK() - sent)
+        if self._stopping:  # looked at last of all: the check may have taken as long as an outage
             await self._release(got)
             return False
-        self._lane.take(await self._valid([Held(job, sent) for job in got], CLOCK() - sent))
+        self._lane.take(valid)
         return bool(got)
 
     def _ask(self, now: float) -> Ask:
@@ -155,7 +156,7 @@ class Claimer:
         """Nothing was there: wait for a hint, at first a little while, then longer. A door that waits did so."""
         if self._door.wakes and took_seconds > self._terms.poll_seconds_max:
             return
-        pause = self._pause * random.uniform(0.9, 1.0)  # noqa: S311 - it spreads polls
+        pause = self._pause * SPREAD.uniform(0.9, 1.0)
         self._pause = min(self._pause * POLL_GROWTH, self._terms.poll_seconds_max)
         try:
             await asyncio.wait_for(self._woken.wait(), pause)

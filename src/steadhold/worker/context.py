@@ -14,8 +14,10 @@ from steadhold.jobs.outcomes import Claimed
 from steadhold.kit.fields import FenceRef
 from steadhold.telemetry.spans import doing
 from steadhold.worker.attempt import INSIST_SECONDS, Attempt, input_digest
+from steadhold.worker.calling import call, call_in_thread, check
 from steadhold.worker.effects import Effect, Looks, SyncEffect
-from steadhold.worker.effects_act import Act, Wanted
+from steadhold.worker.effects_act import Act
+from steadhold.worker.effects_wanted import Wanted
 from steadhold.worker.held import CLOCK
 from steadhold.worker.waits import awaiting, behind, sleeping
 
@@ -53,7 +55,7 @@ class _Context:
         """Tell readers how far it is: JSON of at most 4 KiB. It goes with the next heartbeat, at once if possible.
 
         Raises:
-            LeaseLost. TypeError, ValueError: it is no JSON, or too large.
+            LeaseLost. StageFault: it is no JSON, or too large.
         """
         self._attempt.progress(value)
 
@@ -76,14 +78,15 @@ class Context(_Context):
         returns it is committed. If the process dies while `fn` runs, `fn` will be run again.
 
         Raises:
-            StageFault: the arguments or the result are no JSON, the name was used before, or the stage was
-                committed for another input. LeaseLost: stop.
+            StageFault: `fn` is no function, or takes other arguments; they or the result are no JSON, the name was
+                used before, or the stage was committed for another input. LeaseLost: stop.
         """
+        check(f"stage {name!r}", fn, awaits=True)
         digest = input_digest(args)
         if kept := await self._attempt.kept(name, digest):
             return kept.value
         with doing(f"stage {name}", self._attempt.facts(name)):
-            result = fn(*args)
+            result = call(f"stage {name!r}", fn, args)
             if inspect.isawaitable(result):
                 result = await result
             return await self._attempt.commit(name, digest, result)
@@ -165,12 +168,13 @@ class SyncContext(_Context):
 
     def stage(self, name: str, fn: Callable[[*Ts], T], *args: *Ts) -> T:
         """As `Context.stage`; `fn` runs in the handler's thread."""
+        check(f"stage {name!r}", fn, awaits=False)
         digest = input_digest(args)
         kept = self._answer(self._attempt.kept(name, digest))
         if kept is not None:
             return kept.value
         with doing(f"stage {name}", self._attempt.facts(name)):
-            result = fn(*args)
+            result = call_in_thread(f"stage {name!r}", fn, args)
             return self._answer(self._attempt.commit(name, digest, result))
 
     def effect(

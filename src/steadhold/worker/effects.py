@@ -10,7 +10,9 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeAlias
 
-from steadhold.worker.effects_act import Act, Acted, EffectFailed, NoEffect, OutcomeUnknown, Wanted
+from steadhold.worker.calling import call, call_in_thread, check
+from steadhold.worker.effects_act import Act, Acted, EffectFailed, NoEffect, OutcomeUnknown
+from steadhold.worker.effects_wanted import Wanted
 
 __all__ = ["Acted", "Effect", "EffectFailed", "NoEffect", "OutcomeUnknown", "SyncEffect", "Wanted"]
 
@@ -25,8 +27,10 @@ Answers: TypeAlias = Callable[[Coroutine[Any, Any, Any]], Any]
 class _Effect:
     """What both kinds of effects show."""
 
-    def __init__(self, act: Act, reconcile: Looks | None) -> None:
-        self._act, self._hook = act, reconcile
+    def __init__(self, act: Act, reconcile: Looks | None, *, awaits: bool) -> None:
+        self._act, self._hook, self._what = act, reconcile, f"effect {act.intent.kind!r}"
+        if reconcile is not None:
+            check(f"reconcile= of {self._what}", reconcile, awaits=awaits)
 
     @property
     def id(self) -> str:
@@ -47,6 +51,9 @@ class _Effect:
 class Effect(_Effect):
     """`async with ctx.effect(…) as effect`: planned when the block begins."""
 
+    def __init__(self, act: Act, reconcile: Looks | None) -> None:
+        super().__init__(act, reconcile, awaits=True)
+
     async def __aenter__(self) -> Self:
         await self._act.plan()
         return self
@@ -63,15 +70,16 @@ class Effect(_Effect):
 
         Raises:
             OutcomeUnknown: unless `reconcile` finds out. EffectFailed, NoEffect. CancelRequested, LeaseLost.
-            StageFault: what `fn` gave is no JSON.
+            StageFault: `fn` is no function, or takes other arguments: then nothing is done. What it gave is no JSON.
         """
+        check(self._what, fn, awaits=True)
         try:
             if kept := await self._act.begin():
                 return kept.value
         except OutcomeUnknown as unknown:
             return await self._reconcile(unknown)
         try:
-            result = await _value(fn, *args)
+            result = await _value(call(self._what, fn, args))
         except Exception as error:  # noqa: BLE001 - whatever it is, the action was begun
             return await self._reconcile(await self._act.raised(error), error)
         return await self._act.acted(result)
@@ -81,7 +89,7 @@ class Effect(_Effect):
         if self._hook is None:
             raise unknown from cause
         try:
-            found = await _value(self._hook, unknown)
+            found = await _value(call(f"reconcile= of {self._what}", self._hook, (unknown,)))
         except (NoEffect, EffectFailed) as error:
             await self._act.raised(error)
             raise
@@ -94,7 +102,7 @@ class SyncEffect(_Effect):
     """`with ctx.effect(…) as effect`, in a thread; `fn` and the hook run there, too."""
 
     def __init__(self, act: Act, reconcile: Looks | None, answer: Answers, learn: Answers) -> None:
-        super().__init__(act, reconcile)
+        super().__init__(act, reconcile, awaits=False)
         self._answer, self._learn = answer, learn
 
     def __enter__(self) -> Self:
@@ -106,13 +114,14 @@ class SyncEffect(_Effect):
 
     def call(self, fn: Callable[..., Any], *args: Any) -> Any:
         """As `Effect.call`."""
+        check(self._what, fn, awaits=False)
         try:
             if kept := self._answer(self._act.begin()):
                 return kept.value
         except OutcomeUnknown as unknown:
             return self._reconcile(unknown)
         try:
-            result = fn(*args)
+            result = call_in_thread(self._what, fn, args)
         except Exception as error:  # noqa: BLE001 - whatever it is, the action was begun
             return self._reconcile(self._learn(self._act.raised(error)), error)
         return self._learn(self._act.acted(result))
@@ -121,7 +130,7 @@ class SyncEffect(_Effect):
         if self._hook is None:
             raise unknown from cause
         try:
-            found = self._hook(unknown)
+            found = call_in_thread(f"reconcile= of {self._what}", self._hook, (unknown,))
         except (NoEffect, EffectFailed) as error:
             self._learn(self._act.raised(error))
             raise
@@ -130,6 +139,5 @@ class SyncEffect(_Effect):
         return self._learn(self._act.acted(found))
 
 
-async def _value(fn: Callable[..., Any], *args: Any) -> Any:
-    found = fn(*args)
+async def _value(found: Any) -> Any:
     return await found if inspect.isawaitable(found) else found

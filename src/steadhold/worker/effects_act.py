@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar
 
-from steadhold.effects.model import (
-    ANSWER_WITHIN_SECONDS,
-    EXPIRES_IN_SECONDS,
-    Intent,
-    intent_fault,
-    seconds_fault,
-    text_fault,
-)
+from steadhold.effects.model import text_fault
 from steadhold.effects.outcomes import AlreadyInitiated, EffectConflict, MoveNotPermitted
-from steadhold.jobs.outcomes import Claimed
-from steadhold.kit import exact, failpoints, ids
-from steadhold.kit.exact import JsonValue
+from steadhold.kit import failpoints, ids
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.limits import TEXT_CHARS_MAX
 from steadhold.kit.outcome import Missing, RevisionConflict, StaleFence
 from steadhold.worker.attempt import Attempt, Kept
+from steadhold.worker.calling import NeverRan
 from steadhold.worker.effects_door import EffectsDoor, Report, Standing, Start
+from steadhold.worker.effects_wanted import Wanted, intended
 from steadhold.worker.verdicts import CancelRequested, LeaseLost, Permanent, StageFault
 
 T = TypeVar("T")
-NAME_CHARS: Final = 100
 
 
 class OutcomeUnknown(Exception):
@@ -64,33 +55,12 @@ class Acted:
     evidence_ref: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """An action as a handler asks for it."""
-
-    name: str
-    key: str
-    request: Any
-    target: str | None = None
-    amount: str | None = None
-    currency: str | None = None
-    repeatable: bool = False
-    expires_in_seconds: float = EXPIRES_IN_SECONDS
-    answer_within_seconds: float = ANSWER_WITHIN_SECONDS
-
-
-def effect_id(root_job_id: str, name: str, key: str) -> str:
-    """The identity of an action: the same in each run and each retry of a job."""
-    told = b"".join(len(part).to_bytes(4, "big") + part for part in (p.encode() for p in (root_job_id, name, key)))
-    return f"{name[:NAME_CHARS]}:{hashlib.sha256(told).hexdigest()[:32]}"
-
-
 class Act:
     """One action of one run: what both kinds of handlers do with it, step by step."""
 
     def __init__(self, attempt: Attempt, wanted: Wanted) -> None:
         self._attempt, self._wanted = attempt, wanted
-        self.intent = _intent(attempt.job, wanted)
+        self.intent = intended(attempt.job, wanted)
         self._digest = bytes.fromhex(self.intent.request_digest.partition(":")[2])
         self._stage = f"effect:{self.intent.id}"
         self._key = ids.new_id()
@@ -194,10 +164,10 @@ class Act:
         """Say what an error means: nothing happened, it failed for sure, or nobody knows.
 
         Raises:
-            NoEffect, EffectFailed: as they came. LeaseLost, CancelRequested: likewise, and nobody knows.
+            NoEffect, NeverRan, EffectFailed: as they came. LeaseLost, CancelRequested: likewise, and nobody knows.
         """
         match error:
-            case NoEffect():
+            case NoEffect() | NeverRan():
                 await self._fail(no_effect=True)
                 raise error
             case EffectFailed():
@@ -256,29 +226,3 @@ class Act:
 def _reference(given: str | None) -> str | None:
     """What is kept of a reference: anything else would be refused for ever, and what came of the action with it."""
     return given if isinstance(given, str) and text_fault(given) is None else None
-
-
-def _intent(job: Claimed, wanted: Wanted) -> Intent:
-    """The action as it is planned.
-
-    Raises:
-        StageFault: its request is no JSON, or it cannot be planned so.
-    """
-    try:
-        request = exact.encode(cast("JsonValue", wanted.request))
-    except (TypeError, ValueError) as error:
-        raise StageFault(f"The request of effect {wanted.name!r} is no JSON: {error}.") from error
-    intent = Intent(
-        id=effect_id(job.root_job_id, wanted.name, wanted.key),
-        kind=wanted.name,
-        target=wanted.target or wanted.name,
-        request_digest=f"sha256:{hashlib.sha256(request).hexdigest()}",
-        repeatable=wanted.repeatable,
-        expires_in_seconds=wanted.expires_in_seconds,
-        job_id=job.id,
-        amount=wanted.amount,
-        currency=wanted.currency,
-    )
-    if fault := ids.id_fault(wanted.name) or intent_fault(intent) or seconds_fault(wanted.answer_within_seconds):
-        raise StageFault(f"The effect {wanted.name!r} cannot be planned: {fault}")
-    return intent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -11,9 +10,9 @@ from typing import Final
 
 from steadhold.jobs.model import Said
 from steadhold.jobs.outcomes import Claimed
+from steadhold.worker.log import LOG
 from steadhold.worker.verdicts import LeaseLost
 
-LOG: Final = logging.getLogger("steadhold.worker")
 CLOCK: Final[Callable[[], float]] = time.monotonic
 MARGIN_SHARE: Final = 0.1
 MARGIN_SECONDS_MAX: Final = 2.0
@@ -45,7 +44,7 @@ class Held:
 
     __slots__ = (
         "arrived", "cancel", "cancel_requested", "deadline", "job", "lost", "over", "progress", "ran_seconds",
-        "renew_at", "settling", "stopped", "times_out_at",
+        "renew_at", "settling", "stopped", "then", "times_out_at",
     )  # fmt: skip
 
     def __init__(self, job: Claimed, sent: float) -> None:
@@ -61,6 +60,7 @@ class Held:
         self.settling = False
         self.cancel: Callable[[], object] | None = None
         self.stopped: Stopped | None = None
+        self.then: Callable[[], object] | None = None
         self.ran_seconds = 0.0
 
     def renewed(self, sent: float, length_seconds: float, *, cancel_requested: bool) -> None:
@@ -97,7 +97,7 @@ def tell(on: Callable[..., None] | None, name: str, /, **facts: object) -> None:
         return
     try:
         on(name, **facts)
-    except Exception:
+    except Exception:  # noqa: BLE001 - it is told in a line
         LOG.exception("on(%r, …) raised.", name)
 
 

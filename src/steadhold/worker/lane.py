@@ -11,7 +11,8 @@ from typing import Final
 from steadhold.jobs.model import Release, Said
 from steadhold.jobs.outcomes import Settled
 from steadhold.jobs.settling import SettleOutcome
-from steadhold.worker.held import CLOCK, LOG, MARGIN_SECONDS_MAX, MARGIN_SHARE, Held, Leases, Stopped
+from steadhold.worker.held import CLOCK, MARGIN_SECONDS_MAX, MARGIN_SHARE, Held, Leases, Stopped
+from steadhold.worker.log import LOG
 from steadhold.worker.runner import Runner
 from steadhold.worker.settler import Settler
 from steadhold.worker.verdicts import failure, instead
@@ -88,7 +89,10 @@ class Lane:
 
         One in a thread cannot be stopped: the job is settled at once, and its next call of `ctx` tells it.
         """
-        if held.over or held.settling or held.stopped is not None or held not in self._running:
+        if held.over or held.stopped is not None or held not in self._running:
+            return
+        if held.settling:  # it is said to wait: the answer may be that its handler goes on
+            held.then = partial(self.stop, held, said)
             return
         held.stopped = Stopped(said)
         if held.job.type in self._runner.stoppable:
@@ -149,11 +153,12 @@ class Lane:
         self._running.discard(held)
         held.cancel = None
         said: Said | None = None
-        if not task.cancelled():
-            if (error := task.exception()) is not None:
-                LOG.error("Job %s could not be run; its lease will lapse.", held.job.id, exc_info=error)
-            else:
-                said = task.result()
+        if task.cancelled():
+            said = None if held.stopped is None else held.stopped.said  # it was stopped before its first step
+        elif (error := task.exception()) is not None:
+            LOG.error("Job %s could not be run; its lease will lapse.", held.job.id, exc_info=error)
+        else:
+            said = task.result()
         pace = held.ran_seconds
         self._mean_seconds = pace if self._mean_seconds is None else (1 - PACE) * self._mean_seconds + PACE * pace
         if said is None:

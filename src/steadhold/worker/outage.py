@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from steadhold.worker.door import DoorShut
-from steadhold.worker.held import LOG
+from steadhold.worker.log import LOG
 
 
 class Outage:

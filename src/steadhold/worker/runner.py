@@ -15,7 +15,8 @@ from steadhold.kit import exact, failpoints
 from steadhold.worker import tracing
 from steadhold.worker.attempt import Attempt, Outside
 from steadhold.worker.context import Context, SyncContext
-from steadhold.worker.held import CLOCK, LOG, Held
+from steadhold.worker.held import CLOCK, Held
+from steadhold.worker.log import LOG
 from steadhold.worker.threads import Threads
 from steadhold.worker.verdicts import CancelRequested, LeaseLost, Permanent, RateLimited, Suspended, judge
 
@@ -70,10 +71,10 @@ class Runner:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - it is judged
             result = error
         held.ran_seconds = CLOCK() - began
-        if held.stopped is not None and isinstance(result, BaseException):
-            return held.stopped.said
         if held.lost or held.over:
             return None
+        if held.stopped is not None and isinstance(result, BaseException):
+            return held.stopped.said
         if isinstance(result, BaseException):
             _log(held, result)
         if failpoints.armed:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from steadhold.db.backoff import SPREAD
 from steadhold.jobs.model import Said, Settlement
 from steadhold.jobs.settling import SettleOutcome
 from steadhold.worker.door import Door, DoorShut, Jammed
@@ -93,7 +93,7 @@ class Settler:
                 for entry, answer in zip(entries, answers, strict=True):
                     entry.answered(entry.held, answer)
                 return
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - it spreads repeats
+            await asyncio.sleep(pause * SPREAD.uniform(0.5, 1.0))
             pause = min(pause * 2, PAUSE_SECONDS_MAX)
             entries = self._still_ours(entries)
 

@@ -11,8 +11,9 @@ from steadhold.jobs.model import Release
 from steadhold.worker.attempt import Outside
 from steadhold.worker.claiming import Claimer, Terms
 from steadhold.worker.door import Door, Doors
-from steadhold.worker.held import CLOCK, LOG, Held, tell
+from steadhold.worker.held import CLOCK, Held, tell
 from steadhold.worker.lane import Lane
+from steadhold.worker.log import LOG
 from steadhold.worker.outage import Outage
 from steadhold.worker.renewal import Renewal
 from steadhold.worker.runner import Handler, Runner
@@ -69,7 +70,7 @@ class Shift:
                 await self._until_told(claims)
             finally:
                 await self._drain(claims)
-                await self._hand_back(settler)
+                await self._hand_back(settler, claims)
         finally:
             for task in (*claims, *background):
                 task.cancel()
@@ -113,7 +114,7 @@ class Shift:
         idle.cancel()
 
     async def _until_idle(self, claims: list[asyncio.Task[None]]) -> None:
-        await asyncio.gather(*claims, return_exceptions=True)
+        await _ended(claims)
         while True:
             for lane in self._lanes:
                 lane.freed.clear()
@@ -123,13 +124,14 @@ class Shift:
                 return
             await busy[0].freed.wait()
 
-    async def _hand_back(self, settler: Settler) -> None:
-        """Stop what still runs; its attempts are refunded."""
+    async def _hand_back(self, settler: Settler, claims: list[asyncio.Task[None]]) -> None:
+        """Stop what still runs; its attempts are refunded. Claims on their way hand back themselves what they took."""
         for lane in self._lanes:
             lane.release(float("inf"))
             lane.stop_all(Release())
         try:
             async with asyncio.timeout(HAND_BACK_SECONDS):
+                await _ended(claims)
                 for lane in self._lanes:
                     while not lane.unwound:
                         lane.freed.clear()
@@ -171,3 +173,9 @@ class Shift:
     def _failed(self, verb: str, error: Exception) -> None:
         self._outage.failed(verb, error)
         self._tell("door.failed", verb=verb, why=str(error))
+
+
+async def _ended(claims: list[asyncio.Task[None]]) -> None:
+    """Wait until claimers have ended, however; who stops waiting ends none of them in the middle of a claim."""
+    if claims:
+        await asyncio.wait(claims)

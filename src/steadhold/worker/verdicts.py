@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast, get_args
 
 from steadhold.context import Unresolved
-from steadhold.jobs.model import Class, Complete, ConfirmCancel, Coverage, Release, Said
+from steadhold.effects.model import text_fault
+from steadhold.jobs.model import Class, Complete, ConfirmCancel, Coverage, Covered, Release, Said
 from steadhold.jobs.model import Fail as Failure
 from steadhold.jobs.outcomes import CancelNotRequested, Claimed, EvidenceRequired, StaleEvidence
 from steadhold.kit import exact, ids
 from steadhold.kit.exact import JsonValue
-from steadhold.kit.limits import DELAY_SECONDS_MAX, JOB_RESULT_BYTES_MAX, TEXT_CHARS_MAX
+from steadhold.kit.limits import DELAY_SECONDS_MAX, FENCE_NUMBER_MAX, JOB_RESULT_BYTES_MAX, TEXT_CHARS_MAX
+from steadhold.kit.moments import within_time
 
 CODE_CHARS: Final = 200
+CLASSES: Final = get_args(Class)
+COVERED: Final = get_args(Covered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class CancelRequested(Exception):
 
 
 class StageFault(Exception):
-    """A stage does not fit what the job has committed, or cannot be committed. Running it again mends nothing."""
+    """What a handler asks of `ctx` cannot be done, or does not fit what is committed: another run mends nothing."""
 
 
 class Suspended(BaseException):
@@ -97,7 +101,7 @@ def judge(job: Claimed, result: object) -> Said | None:
         return NOTHING
     try:
         return _judged(job, result)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError) as error:
         return failure("bad_verdict", f"What the handler of {job.type} returned cannot be said: {error}.", "bug")
 
 
@@ -131,12 +135,16 @@ def classified(error: BaseException) -> tuple[str, str, Class]:
             return "rate_limited", message, "rate_limited"
         case TimeoutError():
             return "timeout", message, "timeout"
+        case StageFault():
+            return StageFault.__name__, message, "bug"
         case _:
             return name, message, "bug" if isinstance(error, BUGS) else "transient"
 
 
 def failure(code: str, message: str, klass: Class) -> Failure:
     """A failure that can be stored: a code that is an id, and text without what no database holds."""
+    if klass not in CLASSES:
+        raise ValueError(f"the class of a failure is one of {', '.join(CLASSES)}; {klass!r} is none")
     kept = "".join(c if ids.is_id(c) else "_" for c in code[:CODE_CHARS]) or "failed"
     text = message.replace("\0", "�").encode("utf-8", "replace").decode()
     return Failure(kept, text[:TEXT_CHARS_MAX], klass)
@@ -151,6 +159,11 @@ def delay(seconds: float) -> float:
     if not 0 <= seconds <= DELAY_SECONDS_MAX:
         raise ValueError(f"a delay is 0 to {DELAY_SECONDS_MAX} seconds, not {seconds}")
     return float(seconds)
+
+
+def is_moment(given: object) -> bool:
+    """Whether it is a moment that doors take."""
+    return isinstance(given, datetime) and given.tzinfo is not None and within_time(given)
 
 
 def instead(outcome: object) -> Said | None:
@@ -171,8 +184,8 @@ def instead(outcome: object) -> Said | None:
 
 
 def _completed(job: Claimed, done: Done) -> Said:
-    if done.evidence_at is not None and done.evidence_at.tzinfo is None:
-        raise ValueError(f"evidence_at {done.evidence_at} has no time zone")
+    if fault := _beside_fault(done.evidence_at, done.result_ref, done.coverage):
+        raise ValueError(fault)
     if done.result_ref is not None:
         return Complete(None, done.result_ref, done.coverage, done.evidence_at)
     if done.result is None and done.coverage is None and done.evidence_at is None:
@@ -185,6 +198,25 @@ def _completed(job: Claimed, done: Done) -> Said:
         said = f"The result of {job.type} has {len(result)} bytes, and {JOB_RESULT_BYTES_MAX} at most are kept."
         return failure("result_too_large", f"{said} Store it elsewhere, and give Done(result_ref=…).", "bug")
     return Complete(result, None, done.coverage, done.evidence_at)
+
+
+def _beside_fault(at: object, ref: object, said: object) -> str | None:
+    """Why this is not what `Done` takes beside a result."""
+    if at is not None and not is_moment(at):
+        return f"evidence_at is a datetime with a time zone; {at!r} is none"
+    if ref is not None and (not isinstance(ref, str) or text_fault(ref)):
+        return f"result_ref is a text of 1 to {TEXT_CHARS_MAX} characters; {ref!r:.60} is none"
+    if said is not None and not (isinstance(said, Coverage) and _covers(said)):
+        return f'coverage is a Coverage, as in Coverage("partial", expected=7, covered=5); {said!r} is none'
+    return None
+
+
+def _covers(said: Coverage) -> bool:
+    return said.state in COVERED and _is_count(said.expected) and _is_count(said.covered)
+
+
+def _is_count(given: object) -> bool:
+    return given is None or (isinstance(given, int) and 0 <= given <= FENCE_NUMBER_MAX)
 
 
 NOTHING: Final = Complete()

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Final, cast
 
 from steadhold.jobs.model import ApprovalEnd, Awaited, EffectEnd, InboxEvent, JobEnd, Match, Signal, Timer, Wait
 from steadhold.kit import ids
-from steadhold.worker.verdicts import StageFault, delay
+from steadhold.kit.moments import BEGIN, END
+from steadhold.worker.verdicts import Permanent, StageFault, delay, is_moment
+
+MATCHED: Final = Match.__struct_fields__
+"""What a wait may ask of an event of an inbox."""
 
 
 def sleeping(stage: str, seconds: float) -> Wait:
@@ -36,6 +41,7 @@ def awaiting(
 
     Raises:
         StageFault: not exactly one fact, or not exactly one bound, or a name or an instant that is none.
+        Permanent: no job or approval can have this id.
     """
     facts = [name for name in (signal, job, approval, effect, news and news.inbox) if name is not None]
     if len(facts) != 1:
@@ -46,11 +52,29 @@ def awaiting(
             "wait_for needs exactly one of until= and timeout_seconds=, so that it ends if nothing happens; an approval"
             " needs none, it expires."
         )
-    if (fault := ids.id_fault(facts[0])) or (until and until.tzinfo is None):
-        raise StageFault(f"wait_for cannot wait for that: {fault or f'{until} has no time zone.'}")
+    if fault := ids.id_fault(facts[0]) or _bound_fault(until):
+        raise StageFault(f"wait_for cannot wait for that: {fault}")
+    if (subject := job or approval) and not ids.UUID.fullmatch(subject):
+        raise Permanent("unknown_subject", f"There is nothing of the id {subject!r} to wait for.")
     if timeout_seconds is not None:
-        until = datetime.now(UTC) + timedelta(seconds=timeout_seconds)
+        until = _from_now(timeout_seconds)
     return Wait(stage, news or _awaited(signal, job, approval, effect), until)
+
+
+def _bound_fault(until: object) -> str | None:
+    if until is None or is_moment(until):
+        return None
+    return f"until= is a datetime of {BEGIN.year} to {END.year - 1} with a time zone; {until!r} is none."
+
+
+def _from_now(seconds: float) -> datetime:
+    try:
+        until = datetime.now(UTC) + timedelta(seconds=seconds)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StageFault(f"wait_for cannot wait for {seconds!r} seconds: {error}.") from error
+    if fault := _bound_fault(until):
+        raise StageFault(f"wait_for cannot wait for {seconds!r} seconds: {fault}")
+    return until
 
 
 def behind(inbox: str | None, after: tuple[str, int] | None, match: Mapping[str, str] | None) -> InboxEvent | None:
@@ -63,10 +87,27 @@ def behind(inbox: str | None, after: tuple[str, int] | None, match: Mapping[str,
         return None
     if inbox is None or after is None:
         raise StageFault("wait_for needs inbox= together with after=, the epoch and the number that you have read.")
-    epoch, sequence = after
-    if ids.id_fault(epoch) or sequence < 0 or not {"type", "aggregate_id", "correlation_id"} >= {*(match or ())}:
-        raise StageFault(f"wait_for cannot wait for that: after={after}, match={match}.")
-    return InboxEvent(inbox, epoch, sequence, None if match is None else Match(**match))
+    if not (_is_position(after) and (match is None or _is_match(match))):
+        raise StageFault(
+            f"wait_for cannot wait for that: after={after!r}, match={match!r}. after= is an epoch and a number, match= "
+            f"says of {', '.join(MATCHED)} what it has to be."
+        )
+    return InboxEvent(inbox, *after, None if match is None else Match(**match))
+
+
+def _is_position(after: object) -> bool:
+    match after:
+        case (str(epoch), int(sequence)):
+            return ids.id_fault(epoch) is None and sequence >= 0
+        case _:
+            return False
+
+
+def _is_match(match: object) -> bool:
+    if not isinstance(match, Mapping):
+        return False
+    said = cast("Mapping[object, object]", match)
+    return {*said} <= {*MATCHED} and all(isinstance(value, str | None) for value in said.values())
 
 
 def _awaited(signal: str | None, job: str | None, approval: str | None, effect: str | None) -> Awaited:

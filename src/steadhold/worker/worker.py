@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from steadhold import AsyncClient
 from steadhold.kit import ids
 from steadhold.kit.limits import CLAIM_TYPES_MAX, ID_CHARS_MAX, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
+from steadhold.worker.calling import misfit
 from steadhold.worker.claiming import Terms
 from steadhold.worker.door import Door, Doors
 from steadhold.worker.over_http import OverHttp
@@ -134,7 +135,8 @@ class Worker:
         exact bytes; otherwise integers come as int and fractions as Decimal.
 
         Raises:
-            ValueError: the type is no id, has a handler already, or `concurrency` is no positive number.
+            ValueError: the type is no id, has a handler already, or `concurrency` is no positive number; or the handler
+                takes other arguments.
         """
         if fault := ids.id_fault(type):
             raise ValueError(f"The job type {type!r} cannot be used: {fault}")
@@ -146,6 +148,8 @@ class Worker:
             raise ValueError(f"concurrency is the number of jobs at once, at least 1. It was {concurrency}.")
 
         def keep(fn: H) -> H:
+            if fault := misfit(fn, (None, None)):
+                raise ValueError(f"The handler of {type!r} is called with a context and the input: {fault}.")
             self.handlers[type] = Handler(type, fn, concurrency, raw)
             return fn
 

@@ -14,7 +14,6 @@ import threading
 from collections import deque
 from typing import Final
 
-from steadhold.db.errors import DatabaseError
 from steadhold.server import logs
 from steadhold.server.app import App
 from steadhold.server.listening import listen, url_of
@@ -24,6 +23,7 @@ from steadhold.server.processes.sums import Counts, lasting
 from steadhold.server.run import Server, loop_factory, serving
 from steadhold.server.settings import Settings
 from steadhold.server.tallies import Tallies
+from steadhold.server.trouble import trouble
 from steadhold.telemetry.lines import logger
 
 SUM_SECONDS_MAX: Final = 5.0
@@ -117,7 +117,9 @@ def main() -> None:
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(live(int(sys.argv[1])))
-    except (DatabaseError, OSError) as error:
+    except Exception as error:
+        if trouble(error) is None and not isinstance(error, OSError):
+            raise
         log.error("this process cannot serve", why=f"{type(error).__name__}: {error}")  # noqa: TRY400 - known trouble
         sys.exit(1)
 

@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -21,6 +22,7 @@ from steadhold.server.listening import listen, unlisten
 from steadhold.server.processes.messages import LINE_BYTES_MAX, Asked, Begin, Channel, Ready, Summed, Tell, Told
 from steadhold.server.processes.sums import Counts, Family, Sample, lasting, total
 from steadhold.server.settings import Settings
+from steadhold.telemetry import plainly
 from steadhold.telemetry.lines import logger
 
 END_SECONDS_MAX: Final = 20.0
@@ -45,7 +47,15 @@ def longer(pause: float, lived_seconds: float) -> float:
 
 
 class EndedEarly(Exception):
-    """A process ended before any was ready; the log says why."""
+    """A process ended before any was ready, and the log says why; or it could not be started at all."""
+
+
+def _path_options() -> list[str]:
+    """Options with which Python looks for modules where this process does: in the current folder only if that is told.
+
+    A folder in which somebody works may hold modules by the names of ours, or of Python's.
+    """
+    return [] if {"", str(Path.cwd())} & {*sys.path} else ["-P"]
 
 
 class Child:
@@ -64,7 +74,7 @@ class Child:
         read, life = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "steadhold.server.processes.child", str(theirs.fileno()),
+                sys.executable, *_path_options(), "-m", "steadhold.server.processes.child", str(theirs.fileno()),
                 stdin=read, pass_fds=(theirs.fileno(), settings.listen_fd), start_new_session=True,
             )  # fmt: skip
         except BaseException:
@@ -147,17 +157,30 @@ class Parent:
         clock, pause = asyncio.get_running_loop(), 0.0
         while not self._stopping.is_set():
             began = clock.time()
-            pid, code = await self._live()
+            ended = await self._tried()
             if self._stopping.is_set():
                 return
-            if not self._served:
-                raise EndedEarly(f"A process ended with {code} before it answered requests; the log says why.")
             pause = longer(pause, clock.time() - began)
-            log.warning("a process ended and is started again", pid=pid, code=code, seconds=pause)
-            self._again += 1
+            if isinstance(ended, Exception):
+                log.error("a process cannot be started, and is tried again", why=plainly.why(ended), seconds=pause)
+            else:
+                log.warning("a process ended and is started again", pid=ended[0], code=ended[1], seconds=pause)
+                self._again += 1
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._stopping.wait()
+
+    async def _tried(self) -> tuple[int, int] | Exception:
+        """One life of a process, or why there is none: a machine may have no room for one now, and have it later."""
+        try:
+            pid, code = await self._live()
+        except (OSError, RuntimeError) as error:  # no process, file or memory more, or no thread
+            if not self._served:
+                raise EndedEarly(f"A process cannot be started: {getattr(error, 'strerror', error)}.") from error
+            return error
+        if not self._served and not self._stopping.is_set():
+            raise EndedEarly(f"A process ended with {code} before it answered requests; the log says why.")
+        return pid, code
 
     async def _live(self) -> tuple[int, int]:
         """One life of a process: its id, and how it ended."""
@@ -221,8 +244,14 @@ async def serve(settings: Settings, ready: Callable[[str], Any]) -> None:
         )
         parent = Parent(theirs, ready)
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, parent.stop)
+            asyncio.get_running_loop().add_signal_handler(number, _stop, parent, listener)
         await parent.run()
+
+
+def _stop(parent: Parent, listener: socket.socket) -> None:
+    """Have all stop. Who comes now is refused, and may go elsewhere: nobody is left to take him off the listener."""
+    parent.stop()
+    listener.close()
 
 
 def run(settings: Settings, ready: Callable[[str], Any]) -> None:
