@@ -14,7 +14,8 @@ now as materialized (
 ), t as materialized (
   select t.type, l.type_max, coalesce(l.key_max, :key_max::int) as key_max
   from unnest(:types::text[]) as t(type)
-  left join steadhold.job_types l on l.workspace = :workspace::text and l.type = t.type
+  left join steadhold.job_types l
+    on l.workspace = :workspace::text and l.type = any(:types::text[]) and l.type = t.type
   left join held h on h.key = 'type:' || t.type
   where l.type_max is null or coalesce(h.slots, 0) < l.type_max
 ), room as materialized (
@@ -65,9 +66,9 @@ with i as (
 select i.n, t.revision, c.body, e.job_types is null or i.type = any(e.job_types), e.jobs_queued_max, e.depth
 from i
 left join e on true
-left join steadhold.job_types t on t.workspace = :workspace::text and t.type = i.type
+left join steadhold.job_types t on t.workspace = :workspace::text and t.type = any(:type::text[]) and t.type = i.type
 left join steadhold.job_configurations c
-  on c.workspace = :workspace::text and c.type = t.type and c.revision = t.revision
+  on c.workspace = :workspace::text and c.type = any(:type::text[]) and c.type = t.type and c.revision = t.revision
 
 -- name: admit
 -- rank: jobs by unique_key
@@ -283,7 +284,7 @@ returning i.n, s.key
 select i.n, c.body
 from unnest(:type::text[], :revision::bigint[]) with ordinality as i(type, revision, n)
 join steadhold.job_configurations c
-  on c.workspace = :workspace::text and c.type = i.type and c.revision = i.revision
+  on c.workspace = :workspace::text and c.type = any(:type::text[]) and c.type = i.type and c.revision = i.revision
 
 -- name: take
 -- rank: jobs
@@ -413,8 +414,11 @@ select j.id::text, j.fence, j.revision, j.root::text, j.type, j.configuration_re
   j.evidence_not_before, j.correlation_id, j.trace
 from steadhold.job_claims c
 cross join lateral unnest(c.jobs, c.fences) with ordinality as i(id, fence, n)
-join steadhold.jobs j on j.workspace = :workspace::text and j.id = i.id and j.fence = i.fence and j.state + 0 = 1
-where c.workspace = :workspace::text and c.key = :key::text
+cross join lateral (
+  select j.* from steadhold.jobs j where j.workspace = :workspace::text and j.id = i.id
+  offset 0  -- found one by one: a join may read all of them
+) j
+where c.workspace = :workspace::text and c.key = :key::text and j.fence = i.fence and j.state + 0 = 1
 order by i.n
 
 -- name: beat
@@ -466,22 +470,31 @@ where c.workspace = :workspace::text and c.root = :root::uuid and c.stage = :sta
 -- rank: read by root, stage
 select i.n, c.stage, c.digest, c.input_digest, c.result, c.result_ref, c.fence, c.job::text, c.committed_at
 from unnest(:root::uuid[], :stage::text[]) with ordinality as i(root, stage, n)
-join steadhold.checkpoints c on c.workspace = :workspace::text and c.root = i.root and c.stage = i.stage
+join steadhold.checkpoints c
+  on c.workspace = :workspace::text and c.root = any(:root::uuid[]) and c.root = i.root and c.stage = i.stage
 
 -- name: stages_of
 -- rank: read by root
 -- The stage index of a claim: names and digests in the order they were committed.
 select i.n, c.stage, c.digest
 from unnest(:root::uuid[]) with ordinality as i(root, n)
-join steadhold.checkpoints c on c.workspace = :workspace::text and c.root = i.root
+join steadhold.checkpoints c on c.workspace = :workspace::text and c.root = any(:root::uuid[]) and c.root = i.root
 order by i.n, c.committed_at, c.stage
 
 -- name: stages_page
 -- rank: read
-select c.stage, c.digest, c.input_digest, c.result, c.result_ref, c.fence, c.job::text, c.committed_at
-from steadhold.checkpoints c
-where c.workspace = :workspace::text and c.root = :root::uuid and c.stage > :after::text
-order by c.stage limit :limit::bigint
+-- Ends with the stage with which the results of all reach `bytes`; each row says how many there would be without that.
+select x.stage, x.digest, x.input_digest, x.result, x.result_ref, x.fence, x.job::text, x.committed_at, x.found
+from (
+  select c.*, count(*) over () as found,
+    sum(octet_length(c.result)) over (order by c.stage rows between unbounded preceding and 1 preceding) as before
+  from (
+    select * from steadhold.checkpoints c
+    where c.workspace = :workspace::text and c.root = :root::uuid and c.stage > :after::text
+    order by c.stage limit :limit::bigint
+  ) c
+) x where :bytes::bigint is null or coalesce(x.before, 0) < :bytes::bigint
+order by x.stage
 
 -- name: advance
 -- rank: read by id
@@ -583,7 +596,7 @@ from unnest(:job::uuid[]) with ordinality as i(job, n)
 select i.n, true from unnest(:job::uuid[], :name::text[]) with ordinality as i(job, name, n)
 where exists (
   select from steadhold.job_signals s
-  where s.workspace = :workspace::text and s.job = i.job and s.name = i.name)
+  where s.workspace = :workspace::text and s.job = any(:job::uuid[]) and s.job = i.job and s.name = i.name)
 
 -- name: hear
 -- rank: read by job, name
@@ -597,7 +610,7 @@ with i as (
   from i
 )
 delete from steadhold.job_signals s using oldest o
-where s.workspace = :workspace::text and s.job = o.job and s.n = o.which
+where s.workspace = :workspace::text and s.job = any(:job::uuid[]) and s.job = o.job and s.n = o.which
 returning o.n, s.data
 
 -- name: ends
@@ -655,9 +668,11 @@ with gone as (
   delete from steadhold.job_tags t using gone
   where t.workspace = :workspace::text and t.id = gone.id and t.tag = any(:tags::text[])
 ), signals as (
-  delete from steadhold.job_signals s using gone where s.workspace = :workspace::text and s.job = gone.id
+  delete from steadhold.job_signals s using gone
+  where s.workspace = :workspace::text and s.job = any(:ids::uuid[]) and s.job = gone.id
 ), slots as (
-  delete from steadhold.job_slots s using gone where s.workspace = :workspace::text and s.job = gone.id
+  delete from steadhold.job_slots s using gone
+  where s.workspace = :workspace::text and s.job = any(:ids::uuid[]) and s.job = gone.id
 )
 select gone.id::text from gone
 
@@ -665,9 +680,10 @@ select gone.id::text from gone
 -- rank: read
 delete from steadhold.checkpoints c
 where c.workspace = :workspace::text and c.root = any(:roots::uuid[]) and not exists (
-  select from steadhold.jobs j where j.workspace = :workspace::text and j.id = c.root
+  select from steadhold.jobs j where j.workspace = :workspace::text and j.id = any(:roots::uuid[]) and j.id = c.root
 ) and not exists (
-  select from steadhold.jobs j where j.workspace = :workspace::text and j.root = c.root and j.retry_of is not null
+  select from steadhold.jobs j
+  where j.workspace = :workspace::text and j.root = any(:roots::uuid[]) and j.root = c.root and j.retry_of is not null
 )
 returning c.root::text
 
@@ -880,7 +896,8 @@ order by x.inbox limit :limit::bigint
 -- rank: read
 -- Jobs that wait for these inboxes and have not looked at all that there is.
 select w.job_id::text from steadhold.waits w
-left join steadhold.inboxes_now b on b.workspace = :workspace::text and b.name = w.inbox and b.present
+left join steadhold.inboxes_now b
+  on b.workspace = :workspace::text and b.name = any(:inboxes::text[]) and b.name = w.inbox and b.present
 where w.workspace = :workspace::text and w.inbox = any(:inboxes::text[])
   and (b.name is null or b.epoch <> w.epoch or b.last_sequence > w.seen)
 order by w.job_id limit :limit::bigint
