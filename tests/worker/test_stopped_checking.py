@@ -12,6 +12,7 @@ from steadhold.worker import claiming
 from steadhold.worker.door import DoorShut
 from steadhold.worker.on_postgres import OnPostgres
 from steadhold.worker.over_http import OverHttp
+from steadhold.worker.verdicts import failure
 from tests.worker.bench import Bench, claimed
 
 TURNS = 100  # of the loop: more than it takes until a stop is told to everybody
@@ -71,27 +72,55 @@ def waiting_bench(*, asynchronous, after):
     return Bench(handler=awaits if asynchronous else calls)
 
 
-@pytest.mark.parametrize("asynchronous", [True, False])
-@pytest.mark.parametrize("answer", [Settled("", "running", 3, woke=b"null"), NothingToAwait("job")])
-async def test_a_wait_that_is_said_when_the_stop_comes_does_not_let_its_handler_go_on(asynchronous, answer):
-    after = []
-    bench = waiting_bench(asynchronous=asynchronous, after=after)
+def answering(bench, answer, before=lambda: None):
+    """What is said first is answered so, and what is said later as ever."""
     settle = bench.door.settle_many
 
     async def answers(settlements, *, patient=False):
         got = await settle(settlements)
-        return [answer] if len(bench.door.settled) == 1 else got
+        if len(bench.door.settled) > 1:
+            return got
+        before()
+        return [answer]
 
     bench.door.settle_many = answers
+
+
+async def until(holds):
+    async with asyncio.timeout(20):
+        while not holds():
+            await asyncio.sleep(0)
+
+
+GOES_ON = [Settled("", "running", 3, woke=b"null"), NothingToAwait("job")]
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+@pytest.mark.parametrize("answer", GOES_ON)
+async def test_a_wait_that_is_said_when_the_stop_comes_does_not_let_its_handler_go_on(asynchronous, answer):
+    after = []
+    bench = waiting_bench(asynchronous=asynchronous, after=after)
+    answering(bench, answer)
     bench.door.open.clear()
     (held,) = bench.give(claimed())
-    async with asyncio.timeout(20):
-        while not bench.door.settled:
-            await asyncio.sleep(0)
-        bench.lane.stop_all(Release())
-        bench.door.open.set()
-        while not bench.lane.idle:
-            await asyncio.sleep(0)
+    await until(lambda: bench.door.settled)
+    bench.lane.stop_all(Release())
+    bench.lane.stop_all(failure("timeout", "The first stop is the one that is said.", "timeout"))
+    bench.door.open.set()
+    await until(lambda: bench.lane.idle)
+    assert bench.door.settled[1:] == [[(held.job.id, Release())]]
+    assert after == []
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+@pytest.mark.parametrize("answer", GOES_ON)
+async def test_a_stop_between_the_answer_to_a_wait_and_its_handler_stops_that(asynchronous, answer):
+    after = []
+    bench = waiting_bench(asynchronous=asynchronous, after=after)
+    loop = asyncio.get_running_loop()
+    answering(bench, answer, before=lambda: loop.call_soon(bench.lane.stop_all, Release()))
+    (held,) = bench.give(claimed())
+    await until(lambda: bench.lane.idle)
     assert bench.door.settled[1:] == [[(held.job.id, Release())]]
     assert after == []
 

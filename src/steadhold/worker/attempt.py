@@ -125,7 +125,6 @@ class Attempt:
         answer: asyncio.Future[SettleOutcome | None] = asyncio.get_running_loop().create_future()
         self._outside.settler.say(self.held, wait, lambda held, outcome: _give(held, answer, outcome))
         outcome = await answer
-        self.held.settling = False
         match outcome:
             case Settled(state="running", woke=woke):
                 self._committed.add(wait.stage)
@@ -143,6 +142,7 @@ class Attempt:
             case StagesFull():
                 raise StageFault("The job has as many stages as one may have.")
             case _:
+                self.held.settling = False
                 raise self.lose()
 
     def progress(self, value: object) -> None:
@@ -212,9 +212,10 @@ class Attempt:
 
 
 def _give(held: Held, answer: asyncio.Future[SettleOutcome | None], outcome: SettleOutcome | None) -> None:
-    if held.then is not None and _goes_on(outcome):
+    if _goes_on(outcome):
         held.settling = False
-        held.then()
+        if held.then is not None:
+            held.then()
     if not answer.done():
         answer.set_result(outcome)
 

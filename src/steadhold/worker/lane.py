@@ -92,7 +92,7 @@ class Lane:
         if held.over or held.stopped is not None or held not in self._running:
             return
         if held.settling:  # it is said to wait: the answer may be that its handler goes on
-            held.then = partial(self.stop, held, said)
+            held.then = held.then or partial(self.stop, held, said)
             return
         held.stopped = Stopped(said)
         if held.job.type in self._runner.stoppable:
