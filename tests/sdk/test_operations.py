@@ -39,6 +39,18 @@ def test_resolve_may_send_again_instead(each_client, server):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("came", [httpx2.Response(404, html="<h1>gone</h1>"), httpx2.Response(302)])
+def test_what_was_sent_again_and_answered_by_a_stranger_stays_unknown(each_client, server, came):
+    server.then(*[httpx2.ReadTimeout] * 11)
+    with pytest.raises(OutcomeUnknown) as first:
+        each_client.state.put("a", 1, if_revision=1)
+    server.answers.clear()
+    server.then(problem(404, "operation_not_committed"), came)
+    with pytest.raises(OutcomeUnknown) as second:
+        each_client.operations.resolve(first.value, resend=True)
+    assert second.value.operation_id == first.value.operation_id
+
+
 def test_to_send_again_needs_the_request(each_client):
     with pytest.raises(TypeError, match="resend"):
         each_client.operations.resolve("x", resend=True)

@@ -28,6 +28,7 @@ class Send:
     `wait_seconds` is how long the server may hold the answer back; `give_up_seconds` replaces the client's own. A
     `source` is read anew for each try, in place of a `body`. `opens`: of an answer that says yes only the head is read,
     and its body by `More`, in a stream. `led_to`: what a later try is refused by where an earlier one took effect.
+    `unsure`: an earlier copy may yet take effect, from before this was tried at all.
     """
 
     method: str
@@ -41,6 +42,7 @@ class Send:
     source: Callable[[], Iterator[bytes]] | None = None
     opens: bool = False
     led_to: str = ""
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -82,6 +83,7 @@ class OperationsRoom(Room[Mode]):
             TypeError: `resend` needs the `OutcomeUnknown` itself, which holds the request; or it is of a verb that has
                 no receipt, so that abandoning it would say what is not so.
             Problem: it was sent again and refused, so it changed nothing.
+            OutcomeUnknown: it was sent again, and no answer came, or that of something between here and the server.
             OperationExpired: the id is older than receipts are kept: read what it would have changed.
         """
         request = operation.request if isinstance(operation, OutcomeUnknown) else None
@@ -95,7 +97,7 @@ class OperationsRoom(Room[Mode]):
         except (OperationNotCommitted, OperationInFlight):
             if not isinstance(request, Send) or not resend:
                 return (yield from _abandon(operation_id))
-        yield request
+        yield replace(request, unsure=True)
         return _receipt((yield _look(operation_id, 0.0)))
 
     @flow

@@ -100,7 +100,7 @@ def insist(send: Send, patience: Patience) -> Steps[Got]:
         Unreachable: it was never sent, or it is a reading.
     """
     ends_at = patience.clock() + (patience.give_up_seconds if send.give_up_seconds is None else send.give_up_seconds)
-    unknown = False
+    unknown = send.unsure
     for attempt in count(1):
         came: Got | Lost = yield send
         try:
