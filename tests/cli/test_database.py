@@ -38,13 +38,25 @@ def test_the_doctor_tells_what_it_found(steadhold, fresh_database, monkeypatch):
 
 @pytest.mark.parametrize("level, code", CODES.items())
 def test_the_doctors_exit_code_is_its_worst_finding(steadhold, monkeypatch, level, code):
-    async def examine(dsn, *, connections):
-        assert connections == 12
+    async def examine(dsn, *, connections, statements):
+        assert (connections, statements) == (12, 1000)
         return (Finding("version", "ok", "Fine."), Finding("clock", level, "Look here."))
 
     monkeypatch.setattr("steadhold.db.doctor.examine", examine)
     said = steadhold("doctor", "--database-url", "postgresql:///x", "-o", "table", code=code).stdout
     assert said.splitlines()[0].split() == ["ok", "version", "Fine."]
+
+
+@pytest.mark.parametrize("how", ["flag", "environment", "file"])
+def test_the_doctor_is_told_of_prepared_statements(steadhold, monkeypatch, tmp_path, how):
+    async def examine(dsn, *, connections, statements):
+        return (Finding("pooler", "ok", f"{statements} are kept."),)
+
+    monkeypatch.setattr("steadhold.db.doctor.examine", examine)
+    (tmp_path / "s.toml").write_text("prepared_statements = 7\n")
+    words = {"flag": ["--prepared-statements", "7"], "file": ["--config", tmp_path / "s.toml"]}.get(how, [])
+    said = {"STEADHOLD_PREPARED_STATEMENTS": "7"} if how == "environment" else {}
+    assert told(steadhold("doctor", "--database-url", "postgresql:///x", *words, **said))["says"] == "7 are kept."
 
 
 def test_a_database_that_does_not_answer_is_told_so(steadhold, tmp_path):
@@ -98,6 +110,7 @@ def test_origins_are_shown_when_asked_for(steadhold):
     "words, said",
     [
         (["--port", "x"], "flag --port: port cannot be 'x'"),
+        (["--pool-size", "1e1"], "flag --pool-size: pool_size cannot be '1e1': write a whole number of 1 to 16 plain"),
         (["--retention-receipts-seconds", "60"], "receipts_seconds"),
         (["--player", "duo"], "player cannot be 'duo'"),
     ],

@@ -38,6 +38,24 @@ class Refused(Worker):
         raise DoorRefused("401") from NoValidKey(Said(401, "no_valid_key", detail="Why."))
 
 refused = Refused()
+
+from steadhold.worker.door import DoorShut
+
+class Shut(Worker):
+    def __init__(self, said, cause=None):
+        self.said, self.cause = said, cause
+    def run(self):
+        if self.said is not None:
+            self.said.__cause__ = self.cause
+        raise DoorShut("Name: Why.") from self.said
+
+from steadhold.db.errors import HouseError
+from steadhold.play.single import Unavailable
+
+behind = Shut(HouseError("Run: steadhold migrate"))
+away = Shut(Unavailable("2"), FileNotFoundError(2, "No such file"))
+broken = Shut(Unavailable("broken"))
+silent = Shut(None)
 """
 
 
@@ -64,6 +82,10 @@ def test_a_worker_is_found_here_and_run(steadhold, place):
     [
         ("--url http://h:1 --concurrency 3", {"url": "http://h:1", "concurrency": 3}),
         ("--database-url postgresql:///d --workspace w", {"workspace": "w", "dsn": "postgresql:///d"}),
+        (
+            "--database-url postgresql:///d --workspace w --prepared-statements 0",
+            {"workspace": "w", "prepared_statements": 0, "dsn": "postgresql:///d"},
+        ),
         ("--name n", {"name": "n"}),
     ],
 )
@@ -93,7 +115,11 @@ def test_a_key_is_read_from_a_file(steadhold, here):
         ("my_tasks.py:worker", 2, "`steadhold work my_tasks:worker`"),
         ("./jobs/my_tasks.py:worker", 2, "`steadhold work jobs.my_tasks:worker`, run in the folder where jobs lies"),
         ("jobs/my_tasks", 2, "as in jobs.my_tasks:worker"),
-        ("my_tasks:wrker", 2, "It has worker, idle, keyless, refused: `steadhold work my_tasks:worker`."),
+        (
+            "my_tasks:wrker",
+            2,
+            "It has worker, idle, keyless, refused, behind, away, broken, silent: `steadhold work my_tasks:worker`.",
+        ),
         ("empty_tasks:worker", 2, "There is none in it: write `worker = Worker()` in empty_tasks"),
         ("my_tasks:text", 2, "my_tasks has no worker called text"),
         ("my_tasks:none", 2, "my_tasks has no worker called none"),
@@ -102,7 +128,13 @@ def test_a_key_is_read_from_a_file(steadhold, here):
         ("my_tasks:idle", 2, "has no handlers"),
         ("my_tasks:keyless", 2, "Set STEADHOLD_API_KEY, or name a file with --api-key-file"),
         ("my_tasks:refused", 7, "Why. [no_valid_key]"),
+        ("my_tasks:behind", 1, "Error: Run: steadhold migrate"),
+        ("my_tasks:away", 6, "The database cannot be reached: No such file."),
+        ("my_tasks:broken", 6, "Error: broken\nNext: Nothing was changed"),
+        ("my_tasks:silent", 6, "Error: Name: Why."),
         ("my_tasks:worker --database-url postgresql:///d", 2, "--workspace NAME"),
+        ("my_tasks:worker --prepared-statements 1e1", 2, "plain digits"),
+        ("my_tasks:keyless --prepared-statements 0", 2, "say dsn= and workspace="),
     ],
 )
 def test_what_is_wrong_is_told(steadhold, words, code, said):

@@ -1,12 +1,14 @@
 """A transaction pooler in miniature: clients share backends, one transaction at a time, as behind PgBouncer.
 
-It hands out the backend that has rested longest, so that a client on its own still wanders from one to another.
+It hands out the backend that has rested longest, so that a client on its own still wanders from one to another. One
+that keeps prepared statements gives each a name of its own, and prepares it wherever its client comes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -42,6 +44,8 @@ class Backend:
         self.reader, self.writer = reader, writer
         self.greeting = b""
         self.said: Messages = asyncio.Queue()
+        self.prepared: set[bytes] = set()
+        self.owed = 0  # answers to what the pooler prepared here
 
     async def begin(self, database: str) -> None:
         hello = STARTUP % database.encode()
@@ -58,11 +62,50 @@ class Backend:
         await self.writer.wait_closed()
 
 
+class Kept:
+    """The prepared statements of one client, under the names that the pooler gave them."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self) -> None:
+        self.named: dict[bytes, tuple[bytes, bytes]] = {}
+
+    def passed(self, kind: bytes, whole: bytes, backend: Backend) -> bytes:
+        """What is sent to a backend for a message of the client."""
+        if kind == b"P":
+            name, _, rest = whole[5:].partition(b"\0")
+            return self.prepare(name, rest, backend) if name else whole
+        if kind == b"B":
+            portal, name, rest = whole[5:].split(b"\0", 2)
+            return self.asked(kind, portal + b"\0", name, rest, backend) if name else whole
+        if kind in (b"D", b"C") and whole[5:6] == b"S" and len(whole) > 7:
+            return self.asked(kind, b"S", whole[6:-1], b"", backend)
+        return whole
+
+    def prepare(self, name: bytes, rest: bytes, backend: Backend) -> bytes:
+        self.named[name] = ours, _ = b"POOLER_%d" % next(self.numbers), rest
+        backend.prepared.add(ours)
+        return packed(b"P", ours + b"\0" + rest)
+
+    def asked(self, kind: bytes, before: bytes, name: bytes, after: bytes, backend: Backend) -> bytes:
+        ours, text = self.named[name]
+        first = b""
+        if ours not in backend.prepared:
+            backend.prepared.add(ours)
+            backend.owed += 1
+            first = packed(b"P", ours + b"\0" + text)
+        return first + packed(kind, before + ours + b"\0" + after)
+
+
+def packed(kind: bytes, body: bytes) -> bytes:
+    return kind + struct.pack("!i", len(body) + 4) + body
+
+
 class Pooler:
     """Serves `size` backends of `database`, reached by the socket folder `upstream`."""
 
-    def __init__(self, upstream: str, database: str, size: int) -> None:
-        self.upstream, self.database, self.size = upstream, database, size
+    def __init__(self, upstream: str, database: str, size: int, *, keeps: bool) -> None:
+        self.upstream, self.database, self.size, self.keeps = upstream, database, size, keeps
         self.backends: list[Backend] = []
         self.rested: asyncio.Queue[Backend] = asyncio.Queue()
         self.clients: set[asyncio.Task[None] | None] = set()
@@ -87,11 +130,12 @@ class Pooler:
         writer.write(self.backends[0].greeting)
         asks: Messages = asyncio.Queue()
         reading = asyncio.create_task(read(reader, asks))
+        kept = Kept() if self.keeps else None
         with contextlib.suppress(asyncio.CancelledError):
             while (first := await asks.get())[0] != b"X":
                 backend = await self.rested.get()
                 try:
-                    await self.transaction(first, asks, backend, writer)
+                    await self.transaction(first, asks, backend, writer, kept)
                 finally:
                     self.rested.put_nowait(backend)
         reading.cancel()
@@ -99,10 +143,15 @@ class Pooler:
         self.clients.discard(asyncio.current_task())
 
     async def transaction(
-        self, first: tuple[bytes, bytes], asks: Messages, backend: Backend, client: asyncio.StreamWriter
+        self,
+        first: tuple[bytes, bytes],
+        asks: Messages,
+        backend: Backend,
+        client: asyncio.StreamWriter,
+        kept: Kept | None,
     ) -> None:
         """Pass messages both ways until the server has answered all and is in no transaction."""
-        backend.writer.write(first[1])
+        backend.writer.write(kept.passed(*first, backend) if kept else first[1])
         owed = first[0] in ENDS_A_TURN
         ask, said = (asyncio.create_task(queue.get()) for queue in (asks, backend.said))
         try:
@@ -110,7 +159,10 @@ class Pooler:
                 await asyncio.wait((ask, said), return_when=asyncio.FIRST_COMPLETED)
                 if said.done():
                     kind, whole = said.result()
-                    client.write(whole)
+                    if kind == b"1" and backend.owed:
+                        backend.owed -= 1
+                    else:
+                        client.write(whole)
                     owed -= kind == b"Z"
                     if kind == b"Z" and not owed and whole[5:6] == b"I":
                         return
@@ -120,7 +172,7 @@ class Pooler:
                     if kind == b"X":
                         backend.writer.write(b"Q\0\0\0\rrollback\0")
                         return
-                    backend.writer.write(whole)
+                    backend.writer.write(kept.passed(kind, whole, backend) if kept else whole)
                     owed += kind in ENDS_A_TURN
                     ask = asyncio.create_task(asks.get())
         finally:
@@ -129,9 +181,9 @@ class Pooler:
 
 
 @asynccontextmanager
-async def pooling(folder: Path, upstream: str, database: str, *, size: int) -> AsyncIterator[str]:
-    """The URL of a pooler that stands as long as this context."""
-    pooler = Pooler(upstream, database, size)
+async def pooling(folder: Path, upstream: str, database: str, *, size: int, keeps: bool = False) -> AsyncIterator[str]:
+    """The URL of a pooler that stands as long as this context; `keeps`: it keeps prepared statements."""
+    pooler = Pooler(upstream, database, size, keeps=keeps)
     await pooler.open()
     server = await asyncio.start_unix_server(pooler.serve, folder / ".s.PGSQL.5432")
     yield f"postgresql://steadhold@/{database}?host={folder}"

@@ -9,8 +9,9 @@ import pytest
 from steadhold.db.binaries import Binaries
 from steadhold.db.doctor import Finding, examine, judge, worst
 from steadhold.db.embedded import Embedded
-from steadhold.db.facts import Facts, Pooler, gather
+from steadhold.db.facts import Facts, gather
 from steadhold.db.migrate import Migration, Standing, migrate
+from steadhold.db.pooler import Pooler
 
 SOUND = Facts(
     version=180006,
@@ -64,7 +65,7 @@ TABLE = {
     "behind": (replace(SOUND, skew_seconds=-90.0), "clock", "warn", "-90.000 s"),
     "loses statements": (
         replace(SOUND, pooler=Pooler(transactions=True, leaks=True, keeps_statements=False)),
-        *("pooler", "refuse", "Set the statement cache to 0"),
+        *("pooler", "refuse", "`prepared_statements` = 1000 keeps some. Set it to 0"),
     ),
     "leaks": (
         replace(SOUND, pooler=Pooler(transactions=True, leaks=True, keeps_statements=True)),
@@ -108,6 +109,15 @@ def test_the_worst_finding_counts(levels: tuple[str, ...]) -> None:
 
 def levels(findings: tuple[Finding, ...]) -> dict[str, str]:
     return {f.check: f.level for f in findings}
+
+
+def test_a_pooler_is_judged_by_the_setting_that_is_told() -> None:
+    """It may lose what nobody keeps."""
+    loses = replace(SOUND, pooler=Pooler(transactions=True, leaks=False, keeps_statements=False))
+    told = {n: next(f for f in judge(loses, statements=n) if f.check == "pooler") for n in (0, 1)}
+    assert {n: found.level for n, found in told.items()} == {0: "warn", 1: "refuse"}
+    assert "`prepared_statements` = 0 keeps none" in told[0].says
+    assert "`prepared_statements` = 1 keeps some" in told[1].says
 
 
 async def test_a_durable_embedded_database_passes(home: Path, pg_bin: Binaries) -> None:

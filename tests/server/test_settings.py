@@ -55,7 +55,11 @@ def test_a_secret_comes_from_a_file_and_is_not_shown(tmp_path):
         ({}, "prot = 1", ["steadhold.toml", "'prot'", "Did you mean 'port'?"]),
         ({}, "[retention]\nreceipt_seconds = 1", ["Did you mean 'retention.receipts_seconds'?"]),
         ({}, "port = ", ["steadhold.toml", "TOML"]),
-        ({}, 'port = "1"\nhost = 3', ["steadhold.toml", "host"]),
+        ({}, "port = 1\nhost = 3", ["steadhold.toml", "host"]),
+        ({}, 'port = "1"', ["steadhold.toml", "port cannot be '1'", "without quotes"]),
+        ({}, 'background = "true"', ["steadhold.toml", "background cannot be 'true'"]),
+        ({}, "port = 1e1", ["steadhold.toml", "port"]),
+        ({}, '[retention]\njobs_seconds = "2592000"', ["jobs_seconds cannot be '2592000'", "without quotes"]),
         ({"STEADHOLD_DATABASE_URL": "a", "STEADHOLD_DATABASE_URL_FILE": "b"}, "", ["both set"]),
         ({"STEADHOLD_DATABASE_URL_FILE": "/nowhere"}, "", ["/nowhere", "cannot be read"]),
     ],
@@ -66,6 +70,21 @@ def test_a_wrong_setting_says_which_where_and_what_to_do(tmp_path, environ, text
     with pytest.raises(SettingError) as error:
         load(environ=environ, file=file)
     assert all(word in str(error.value) for word in words), error.value
+
+
+@pytest.mark.parametrize("typed", ["1e1", "10.0", "1_0", "+10", " 10", "10 ", "0x0a", "٣", "", "1" * 17])
+@pytest.mark.parametrize("name", ["pool_size", "retention.jobs_seconds"])
+def test_numbers_are_typed_in_plain_digits(name, typed):
+    """As everywhere on the command line: none is taken for another than was meant."""
+    for said in ({"flags": {name: typed}}, {"environ": {sources.variable(name): typed}}):
+        with pytest.raises(SettingError, match=f"{name.rpartition('.')[2]} cannot be .*plain digits, as in 12"):
+            load(**said)
+
+
+def test_a_number_that_is_typed_is_bounded_like_any_other():
+    assert load({"pool_size": "010", "listen_fd": "-1"}).settings.pool_size == 10
+    with pytest.raises(SettingError, match=">= 2"):
+        load({"pool_size": "-10"})
 
 
 def test_a_settings_file_that_is_missing_is_said():

@@ -11,11 +11,16 @@ from steadhold import AsyncClient
 from steadhold.worker import Worker, wake
 from steadhold.worker.door import DoorRefused
 from steadhold.worker.on_postgres import OnPostgres, WorkspaceMissing
+from steadhold.worker.worker import STATEMENTS_VARIABLE
 from tests.test_base_install import imported
 
+DSN = {"dsn": "postgresql://a", "workspace": "w"}
 ABOUT = {
     "two places": ({"url": "http://a", "dsn": "postgresql://a", "workspace": "w"}, "either"),
     "no workspace": ({"dsn": "postgresql://a"}, "workspace="),
+    "statements over HTTP": ({"url": "http://a", "prepared_statements": 0}, "say dsn="),
+    "less than no statements": ({**DSN, "prepared_statements": -1}, "prepared_statements is 0 to 10000. It was -1"),
+    "too many statements": ({**DSN, "prepared_statements": 10_001}, "prepared_statements is 0 to 10000"),
     "no places": ({"concurrency": 0}, "concurrency"),
     "less than none ahead": ({"prefetch": -1}, "prefetch"),
     "a lease too short": ({"lease_seconds": 0.5}, "lease_seconds"),
@@ -66,6 +71,31 @@ def test_where_jobs_come_from_may_be_said_later():
     assert worker.name == "two"
     with pytest.raises(ValueError, match="concurrency"):
         worker.use(concurrency=0)
+
+
+def test_how_many_statements_are_kept_may_be_said_later(monkeypatch):
+    monkeypatch.delenv(STATEMENTS_VARIABLE, raising=False)
+    worker = Worker(**DSN)
+    assert worker._place._statements() == 1_000
+    monkeypatch.setenv(STATEMENTS_VARIABLE, "0")
+    assert worker._place._statements() == 0
+    worker.use(prepared_statements=7)
+    assert worker._place._statements() == 7  # what was said wins over the environment
+    worker.use(dsn="postgresql://b")
+    assert (worker._place.dsn, worker._place._statements()) == ("postgresql://b", 7)
+    worker.use("http://c", "k")
+    assert worker._place.prepared_statements is None
+    with pytest.raises(ValueError, match="say dsn="):
+        worker.use(prepared_statements=0)
+
+
+@pytest.mark.parametrize("said", ["1e1", "-1", "1_0", "7.0", "10001", "9" * 17, " 1"])
+def test_statements_in_the_environment_are_plain_digits(monkeypatch, said):
+    monkeypatch.setenv(STATEMENTS_VARIABLE, said)
+    with pytest.raises(ValueError, match=STATEMENTS_VARIABLE):
+        Worker(**DSN)._place.doors()
+    monkeypatch.setenv(STATEMENTS_VARIABLE, "")
+    assert Worker(**DSN)._place.doors()
 
 
 async def test_a_workspace_that_is_not_there(dsn):

@@ -107,6 +107,6 @@ async def played(dsn: str, *calls: Call[Any]) -> list[Any]:
     from steadhold.db.pool import Pool
     from steadhold.play.single import Single
 
-    async with Pool(dsn, size=1) as pool:
+    async with Pool(dsn, size=1, statements=0) as pool:  # no statement is asked so often that it has to be kept
         player = Single(pool)
         return [await player.play(call) for call in calls]

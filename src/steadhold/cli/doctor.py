@@ -19,6 +19,7 @@ CODES: Final = {"ok": exits.OK, "warn": exits.WARNING, "refuse": exits.ERROR}
 @click.command()
 @printed
 @databased
+@click.option("--prepared-statements", metavar="INT", help="What servers and workers are told. [default: 1000]")
 def doctor(out: Out, config: str | None, **flags: Any) -> None:
     """Examine a database: version, migrations, durability, clock, pooler, space, connections and more.
 
@@ -30,6 +31,7 @@ def doctor(out: Out, config: str | None, **flags: Any) -> None:
 
     told = settings(flags, config)
     with reaching(), reached(told) as dsn:
-        findings = asyncio.run(examine(dsn, connections=told.processes * (told.pool_size + CONNECTIONS_BESIDE)))
+        connections = told.processes * (told.pool_size + CONNECTIONS_BESIDE)
+        findings = asyncio.run(examine(dsn, connections=connections, statements=told.prepared_statements))
     out.told([{"check": f.check, "level": f.level, "says": f.says} for f in findings], ("level", "check"), "says")
     click.get_current_context().exit(CODES[worst(findings)])

@@ -34,7 +34,7 @@ async def _begun(dsn: str) -> House:
     from steadhold.db.errors import HouseError
     from steadhold.db.house import UNREADY, restored
 
-    conn = await asyncpg.connect(dsn)
+    conn = await asyncpg.connect(dsn, statement_cache_size=0)
     try:
         return await restored(conn)
     except UNREADY as error:

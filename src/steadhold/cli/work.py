@@ -14,8 +14,9 @@ from steadhold.cli.amounts import Whole
 from steadhold.cli.bodies import text_in
 from steadhold.cli.connect import no_key
 from steadhold.cli.database import reaching
-from steadhold.cli.exits import FORBIDDEN, USAGE, Said
+from steadhold.cli.exits import FORBIDDEN, UNAVAILABLE, USAGE, Said
 
+TOLD: Final = ("url", "workspace", "prepared_statements", "name", "concurrency")
 _PATHLIKE: Final = re.compile(r"/|\.py$")
 
 
@@ -24,6 +25,12 @@ _PATHLIKE: Final = re.compile(r"/|\.py$")
 @click.option("--url", metavar="URL", help="Work over HTTP. [env: STEADHOLD_URL and STEADHOLD_API_KEY]")
 @click.option("--api-key-file", type=click.Path(exists=True, dir_okay=False), envvar="STEADHOLD_API_KEY_FILE")
 @click.option("--database-url", metavar="URL", help="Work directly on PostgreSQL. [env: STEADHOLD_DATABASE_URL]")
+@click.option(
+    "--prepared-statements",
+    type=Whole(min=0),
+    metavar="N",
+    help="Per connection to PostgreSQL; 0 behind a pooler that loses them. [env: STEADHOLD_PREPARED_STATEMENTS]",
+)
 @click.option("--workspace", metavar="NAME", help="Whose jobs, with --database-url.")
 @click.option("--name", help="What this worker is called; never what it owns jobs by.")
 @click.option("--concurrency", type=Whole(min=1), metavar="N", help="How many jobs at once.")
@@ -33,7 +40,7 @@ def work(worker: str, **options: Any) -> None:
     SIGTERM and Ctrl-C let it finish what it holds, then release the rest; a second one releases at once.
     """
     from steadhold.sdk.address import NoKey
-    from steadhold.worker.door import DoorRefused
+    from steadhold.worker.door import DoorRefused, DoorShut
 
     found = loaded(worker)
     given = _door(options)
@@ -46,10 +53,19 @@ def work(worker: str, **options: Any) -> None:
             found.run()
         except DoorRefused as error:  # what the server said is its cause
             raise error.__cause__ or Said(str(error), FORBIDDEN) from None
+        except DoorShut as error:
+            raise _why(error) from None
         except NoKey:
             raise no_key() from None
         except ValueError as error:  # what it was made with, or told here, cannot be
             raise Said(str(error), USAGE) from error
+
+
+def _why(shut: Exception) -> BaseException:
+    """What the database said, or that it is not there, at the beginning: later it is waited for."""
+    said = shut.__cause__
+    away = None if said is None else said.__cause__
+    return away if isinstance(away, OSError) else said or Said(str(shut), UNAVAILABLE)
 
 
 def loaded(place: str) -> Any:
@@ -111,7 +127,7 @@ def _door(options: dict[str, Any]) -> dict[str, Any]:
     """What `use` is told: how to reach jobs, where that was said here."""
     if options["url"] and options["database_url"]:
         raise click.UsageError("Give --url or --database-url, not both.")
-    given = {name: options[name] for name in ("url", "workspace", "name", "concurrency") if options[name] is not None}
+    given = {name: options[name] for name in TOLD if options[name] is not None}
     if options["api_key_file"]:
         given["api_key"] = text_in(options["api_key_file"]).strip()
     database = options["database_url"] or (options["workspace"] and os.environ.get("STEADHOLD_DATABASE_URL"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +11,7 @@ import asyncpg
 
 from steadhold.db.binaries import MAJOR_MAX, MAJOR_MIN
 from steadhold.db.facts import Facts, gather
+from steadhold.db.pool import STATEMENT_CACHE
 
 Level = Literal["ok", "warn", "refuse"]
 
@@ -29,13 +31,15 @@ class Finding:
     says: str
 
 
-async def examine(dsn: str, *, connections: int = 0, connect_seconds: float = 10.0) -> tuple[Finding, ...]:
+async def examine(
+    dsn: str, *, connections: int = 0, statements: int = STATEMENT_CACHE, connect_seconds: float = 10.0
+) -> tuple[Finding, ...]:
     """Look at the database behind `dsn` and judge it; one that cannot be reached is one finding.
 
-    `connections`: how many a server is going to take.
+    `connections`: how many a server is going to take. `statements`: how many prepared ones each of them keeps.
     """
     try:
-        return judge(await gather(dsn, connect_seconds=connect_seconds), connections)
+        return judge(await gather(dsn, connect_seconds=connect_seconds), connections, statements)
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         says = f"The database cannot be reached: {error or type(error).__name__}. Is it running, and is the URL right?"
         return (Finding("connect", "refuse", says),)
@@ -47,9 +51,10 @@ def worst(findings: tuple[Finding, ...]) -> Level:
     return "refuse" if "refuse" in levels else "warn" if "warn" in levels else "ok"
 
 
-def judge(facts: Facts, connections: int = 0) -> tuple[Finding, ...]:
+def judge(facts: Facts, connections: int = 0, statements: int = STATEMENT_CACHE) -> tuple[Finding, ...]:
     """The findings, in a fixed order, one or more for each check. Decides from what it is told alone."""
-    parts = (_version, _role, _migrations, _durability, _clock, _pooler, _extensions, _space, _old_snapshots, _limits)
+    pooler = functools.partial(_pooler, statements=statements)
+    parts = (_version, _role, _migrations, _durability, _clock, pooler, _extensions, _space, _old_snapshots, _limits)
     found = tuple(finding for part in parts for finding in part(facts))
     return (*found, _connections(facts, connections)) if connections else found
 
@@ -132,21 +137,23 @@ def _clock(f: Facts) -> Iterator[Finding]:
         yield Finding("clock", "ok", f"This clock and the database's differ by {shown}.")
 
 
-def _pooler(f: Facts) -> Iterator[Finding]:
+def _pooler(f: Facts, statements: int) -> Iterator[Finding]:
     if not f.pooler.transactions:
         yield Finding("pooler", "ok", "Connections keep their backend.")
         return
-    if not f.pooler.keeps_statements:
+    if statements and not f.pooler.keeps_statements:
         says = (
-            "A transaction pooler stands between and loses prepared statements. Set the statement cache to 0,"
-            " or in PgBouncer 1.21 and later max_prepared_statements = 200; best is a direct connection."
+            "A transaction pooler stands between and loses prepared statements, of which `prepared_statements` ="
+            f" {statements} keeps some. Set it to 0 for servers and workers (STEADHOLD_PREPARED_STATEMENTS), or in"
+            " PgBouncer 1.21 and later max_prepared_statements = 200; best is a direct connection."
         )
         yield Finding("pooler", "refuse", says)
         return
     leaks = " A setting of one connection was seen by another." if f.pooler.leaks else ""
+    loses = "" if f.pooler.keeps_statements else " It loses prepared statements; `prepared_statements` = 0 keeps none."
     says = (
-        f"A transaction pooler stands between.{leaks} steadhold keeps nothing in its sessions and works through it,"
-        " without wake-ups by LISTEN; a direct connection is faster."
+        f"A transaction pooler stands between.{leaks}{loses} steadhold keeps nothing in its sessions and works through"
+        " it, without wake-ups by LISTEN; a direct connection is faster."
     )
     yield Finding("pooler", "warn", says)
 

@@ -21,3 +21,16 @@ class HouseError(DatabaseError):
 
 class StandbyError(HouseError):
     """The server replays another's log and takes no writes; it may be promoted in a moment."""
+
+
+class StatementsLostError(DatabaseError):
+    """A pooler lends backends that do not know what this connection prepared, or know another's by its name."""
+
+    sqlstate = "26000"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A pooler between here and PostgreSQL loses prepared statements. Set prepared_statements to 0 "
+            "(STEADHOLD_PREPARED_STATEMENTS, --prepared-statements), or let it keep them: PgBouncer 1.21 or later with "
+            "max_prepared_statements = 200."
+        )

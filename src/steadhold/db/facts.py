@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import asyncpg
 
 from steadhold.db.migrate import Standing, standing
+from steadhold.db.pooler import Pooler, look
 
 CLOCK_ROUNDS = 5
-HELD_SECONDS = 2.0
 
 SETTINGS = (
     "fsync", "full_page_writes", "synchronous_commit", "idle_in_transaction_session_timeout", "max_connections",
@@ -39,22 +38,6 @@ select current_setting('server_version_num')::int as version,
 
 
 EXTENSIONS = "select extname, extversion from pg_extension order by extname"
-
-
-# A prepared statement was looked for on another backend, or made where another client's of that name is.
-LOST = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
-
-
-@dataclass(frozen=True, slots=True)
-class Pooler:
-    """What stands between: whether transactions of one connection change backends, and what is lost by it."""
-
-    transactions: bool
-    """One connection's transactions run on several backends (transaction pooling)."""
-    leaks: bool
-    """A setting made on one connection was seen on another."""
-    keeps_statements: bool
-    """A prepared statement still works after the backend changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +71,7 @@ class Facts:
 
 async def gather(dsn: str, *, connect_seconds: float = 10.0) -> Facts:
     """Look at the database behind `dsn`. Writes nothing. Raises what the driver says when it cannot be reached."""
-    pooler = await _pooler(dsn, connect_seconds)
+    pooler = await look(dsn, connect_seconds, mark=True)
     # Without named statements and inside transactions, so that it can look through any pooler.
     conn = await asyncpg.connect(dsn, statement_cache_size=0, timeout=connect_seconds)
     try:
@@ -139,33 +122,3 @@ async def _free(conn: asyncpg.Connection[Any]) -> int | None:
         if path and (Path(path) / "PG_VERSION").exists():
             return shutil.disk_usage(path).free
     return None
-
-
-async def _pooler(dsn: str, connect_seconds: float) -> Pooler:
-    """Hold one connection's backend with a second one's transaction, and see whether the first gets another."""
-    one = await asyncpg.connect(dsn, timeout=connect_seconds)
-    two = await asyncpg.connect(dsn, timeout=connect_seconds, statement_cache_size=0)
-    try:
-        return await _compare(one, two)
-    finally:
-        for conn in (one, two):
-            conn.terminate()
-
-
-async def _compare(one: asyncpg.Connection[Any], two: asyncpg.Connection[Any]) -> Pooler:
-    mark = uuid.uuid4().hex  # a pooler's backend may still show the mark of an earlier look
-    await one.execute(f"set steadhold.probe = '{mark}'")
-    first = second = None
-    lost = False
-    try:
-        statement = await one.prepare("select pg_backend_pid()")
-        first = await statement.fetchval()
-        async with two.transaction():
-            held = await two.fetchval("select pg_backend_pid()")
-            with contextlib.suppress(TimeoutError):  # a pooler with one backend, which is held
-                second = await statement.fetchval(timeout=HELD_SECONDS)
-    except LOST:
-        held, lost = first, True
-    async with two.transaction():
-        leaks = await two.fetchval("select current_setting('steadhold.probe', true)") == mark
-    return Pooler(transactions=lost or held == first or second != first, leaks=leaks, keeps_statements=not lost)

@@ -15,9 +15,10 @@ from typing import Any, Self
 
 import asyncpg
 
+from steadhold.db import pooler
 from steadhold.db.backoff import pauses
-from steadhold.db.connection import Connection, connect
-from steadhold.db.errors import StandbyError
+from steadhold.db.connection import CONNECT_SECONDS_MIN, Connection, connect
+from steadhold.db.errors import StandbyError, StatementsLostError
 from steadhold.db.house import Watch
 
 SIZE, STATEMENT_CACHE = 10, 1_000
@@ -51,7 +52,8 @@ class Pool:
 
     `init` runs on each new connection; None: compare the incarnation (`Watch`), see `house`, and again every few
     seconds: behind a pooler a connection outlives a failover, and what is remembered of the log grows old.
-    `statements`: how many prepared statements a connection keeps; 0 behind a pooler that cannot keep them.
+    `statements`: how many prepared statements a connection keeps; 0 behind a pooler that cannot keep them, for which
+    the first connection is looked at (StatementsLostError).
     `connect_seconds`: how long `take` tries while the server is away.
     Belongs to one event loop. `async with` closes it.
     """
@@ -72,7 +74,7 @@ class Pool:
         self._dsn, self._application_name = dsn, application_name
         self._init = init or self.house.check
         self._looks, self._look_at = init is None, 0.0
-        self._statements = statements
+        self._statements, self._keeps_statements = statements, False
         self._connect_seconds = connect_seconds
         self._idle: list[Connection] = []
         self._taken: set[Connection] = set()
@@ -269,11 +271,20 @@ class Pool:
             self._dsn, seconds=seconds, statements=self._statements, application_name=self._application_name
         )
         try:
+            await self._see_statements_kept(conn, seconds)
             await self._look(conn)
         except BaseException:
             conn.terminate()
             raise
         return conn
+
+    async def _see_statements_kept(self, conn: Connection, seconds: float) -> None:
+        """Once, where a connection is lent: what another prepared under a name of ours would be executed there."""
+        if not conn.lent or self._keeps_statements:
+            return
+        if not (await pooler.look(self._dsn, max(seconds, CONNECT_SECONDS_MIN))).keeps_statements:
+            raise StatementsLostError
+        self._keeps_statements = True
 
     async def _look(self, conn: Connection) -> None:
         self._look_at = asyncio.get_running_loop().time() + LOOK_SECONDS

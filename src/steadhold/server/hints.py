@@ -75,7 +75,8 @@ class Hints:
 
     async def _listening(self) -> asyncpg.Connection[Any]:
         self._ended.clear()
-        conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "steadhold hints"})
+        named = {"application_name": "steadhold hints"}
+        conn = await asyncpg.connect(self._dsn, statement_cache_size=0, server_settings=named)
         try:
             conn.add_termination_listener(lambda _: self._ended.set())
             await conn.add_listener(CHANNEL, self._heard)

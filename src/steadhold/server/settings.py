@@ -55,7 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     processes: Annotated[int, Meta(ge=1, le=64, description="Processes of `serve`, each on a core of its own.")] = 1
     pool_size: Annotated[int, Meta(ge=2, le=1_000, description="Connections to PostgreSQL of each process.")] = 10
     prepared_statements: Annotated[
-        int, Meta(ge=0, le=10_000, description="Prepared statements per connection; 0 behind a transaction pooler.")
+        int, Meta(ge=0, le=10_000, description="Prepared statements per connection; 0 behind a pooler that loses them.")
     ] = 1_000
     lock_timeout_ms: Annotated[
         int,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from steadhold.server.settings import Retention, Settings, describe
 
 PREFIX: Final = "STEADHOLD_"
 FILE_VARIABLE: Final = "STEADHOLD_CONFIG"
+_WHOLE: Final = re.compile("-?[0-9]{1,16}")
 _NAMES: Final = {setting["name"]: setting for setting in describe()}
 
 
@@ -35,6 +37,8 @@ class Loaded:
 class _Found:
     value: Any
     origin: str
+    of_file: bool = False
+    """It has a type of its own, and text is text."""
 
 
 def load(
@@ -101,7 +105,7 @@ def _of_file(path: Path) -> dict[str, _Found]:
         raise SettingError(f"The settings file {path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingError(f"The settings file {path} is not TOML: {error}.") from error
-    found = {name: _Found(value, str(path)) for name, value in _flat(table)}
+    found = {name: _Found(value, str(path), of_file=True) for name, value in _flat(table)}
     for name in [name for name in found if _secret_file(name)]:
         value = found.pop(name)
         found[name.removesuffix("_file")] = _Found(_read_secret(str(value.value), f"{path}: {name}"), value.origin)
@@ -155,11 +159,23 @@ def _converted(struct: type[msgspec.Struct], name: str, found: _Found) -> Any:
     value = found.value
     if isinstance(value, str) and "tuple" in str(kind):
         value = [part.strip() for part in value.split(",") if part.strip()]
+    elif isinstance(value, str) and getattr(kind, "__origin__", kind) is int:
+        value = _number(name, found)
     try:
-        return msgspec.convert(value, kind, strict=not isinstance(value, str))
+        return msgspec.convert(value, kind, strict=found.of_file or not isinstance(value, str))
     except msgspec.ValidationError as error:
         shown_value = "the secret" if _NAMES.get(name, {}).get("secret") else repr(found.value)
         raise SettingError(f"{found.origin}: {name} cannot be {shown_value}: {error}.") from error
+
+
+def _number(name: str, found: _Found) -> int:
+    """A number that was typed. Python and the decoder would read `1_0`, `1e1` and the digits of every script, too."""
+    if found.of_file:
+        raise SettingError(f"{found.origin}: {name} cannot be {found.value!r:.40}: write a number without quotes.")
+    if not _WHOLE.fullmatch(found.value):
+        why = "write a whole number of 1 to 16 plain digits, as in 12"
+        raise SettingError(f"{found.origin}: {name} cannot be {found.value!r:.40}: {why}.")
+    return int(found.value)
 
 
 def _nearest(name: str) -> str:

@@ -11,7 +11,7 @@ import asyncpg
 
 from steadhold import access, jobs
 from steadhold.db.errors import DatabaseError
-from steadhold.db.pool import ABSENT, Pool, PoolClosedError
+from steadhold.db.pool import ABSENT, STATEMENT_CACHE, Pool, PoolClosedError
 from steadhold.jobs import hints, reading, settling
 from steadhold.jobs.model import Settlement
 from steadhold.jobs.outcomes import Beat, Beaten, Checkpoint, Claimed, Settled
@@ -37,7 +37,9 @@ HURRY_MS: Final = 250
 """How long settlements may wait together for a row that a stranger holds, before each waits apart."""
 
 LISTEN_AGAIN_SECONDS: Final = 1.0
-SHUT: Final = (*ABSENT, Busy, OutcomeUnknown, Unavailable, PoolClosedError, OSError, asyncpg.InterfaceError)
+SHUT: Final = (
+    *ABSENT, Busy, OutcomeUnknown, Unavailable, PoolClosedError, OSError, asyncpg.InterfaceError, DatabaseError,
+)  # fmt: skip
 
 
 class WorkspaceMissing(Exception):
@@ -50,9 +52,9 @@ class OnPostgres:
     wakes = False
     claim_max = CLAIM_MAX
 
-    def __init__(self, dsn: str, workspace: str, *, size: int) -> None:
+    def __init__(self, dsn: str, workspace: str, *, size: int, statements: int = STATEMENT_CACHE) -> None:
         self._dsn, self._workspace = dsn, workspace
-        self._pool = Pool(dsn, size=size, application_name="steadhold worker")
+        self._pool = Pool(dsn, size=size, statements=statements, application_name="steadhold worker")
         self._patient = Single(self._pool)
         self._hurried = Single(self._pool, lock_timeout_ms=HURRY_MS)
         self._shared = Lockstep(self._pool)
@@ -135,7 +137,8 @@ class OnPostgres:
 
     async def _listen_once(self, heard: Callable[..., None]) -> None:
         ended = asyncio.Event()
-        conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "steadhold worker wake"})
+        named = {"application_name": "steadhold worker wake"}
+        conn = await asyncpg.connect(self._dsn, statement_cache_size=0, server_settings=named)
         try:
             conn.add_termination_listener(lambda _conn: ended.set())
             await conn.add_listener(hints.CHANNEL, heard)
@@ -159,8 +162,6 @@ async def _asked(answer: Awaitable[T]) -> T:
     try:
         return await answer
     except SHUT as error:
-        raise DoorShut(_why(error)) from error
-    except DatabaseError as error:
         raise DoorShut(_why(error)) from error
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import re
 import signal
 import socket
 import threading
@@ -28,6 +29,8 @@ H = TypeVar("H", bound=Callable[..., Any])
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 PREFETCH: Final = 1000
 CONNECTIONS: Final = 8
+STATEMENTS, STATEMENTS_MAX = 1_000, 10_000
+STATEMENTS_VARIABLE: Final = "STEADHOLD_PREPARED_STATEMENTS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,14 @@ class Place:
     workspace: str | None
     dsn: str | None
     client: AsyncClient | None
+    prepared_statements: int | None
 
     def __post_init__(self) -> None:
         """Refuse two places, and half of one."""
+        if self.prepared_statements is not None:
+            _statements_bounds("prepared_statements", self.prepared_statements)
+            if self.dsn is None:
+                raise ValueError("prepared_statements= is of connections to PostgreSQL: say dsn= and workspace=.")
         if self.dsn is not None and (self.url or self.api_key or self.client):
             raise ValueError("Jobs come either over HTTP (url and api_key, or client) or from PostgreSQL (dsn).")
         if self.dsn is not None and self.workspace is None:
@@ -50,8 +58,18 @@ class Place:
     def doors(self) -> Doors:
         """What opens doors to it."""
         if self.dsn is not None:
-            return _postgres(self.dsn, self.workspace or "")
+            return _postgres(self.dsn, self.workspace or "", self._statements())
         return _http(self.client or AsyncClient(self.url, self.api_key, workspace=self.workspace))
+
+    def _statements(self) -> int:
+        """How many prepared statements a connection keeps: as it was said here, or in the environment."""
+        if self.prepared_statements is not None:
+            return self.prepared_statements
+        if not (said := os.environ.get(STATEMENTS_VARIABLE)):
+            return STATEMENTS
+        if not re.fullmatch("[0-9]{1,16}", said):
+            raise ValueError(f"{STATEMENTS_VARIABLE} is a whole number in plain digits, as in 12. It was {said!r:.40}.")
+        return _statements_bounds(STATEMENTS_VARIABLE, int(said))
 
 
 class Worker:
@@ -64,6 +82,7 @@ class Worker:
         *,
         workspace: str | None = None,
         dsn: str | None = None,
+        prepared_statements: int | None = None,
         client: AsyncClient | None = None,
         name: str | None = None,
         concurrency: int = 100,
@@ -77,11 +96,12 @@ class Worker:
         """Remember where jobs come from; `run` or `serve` connects.
 
         Over HTTP: `url` and `api_key`, or STEADHOLD_URL and STEADHOLD_API_KEY, or as `client` is set up (it stays
-        the caller's: the worker has connections of its own). On PostgreSQL: `dsn` and `workspace`. `concurrency`
-        handlers run at once; up to `prefetch` quick jobs are claimed ahead. `lease_seconds` may only shorten the
-        leases of the types. `versions`: the versions of types whose jobs this code can run. `drain_seconds`: how
-        long running jobs may end when the worker is told to stop. `on(name, **facts)` is told what happens, from
-        any thread.
+        the caller's: the worker has connections of its own). On PostgreSQL: `dsn` and `workspace`; of prepared
+        statements each connection keeps `prepared_statements`, or STEADHOLD_PREPARED_STATEMENTS, or 1000, and 0 is
+        for poolers that lose them. `concurrency` handlers run at once; up to `prefetch` quick jobs are claimed
+        ahead. `lease_seconds` may only shorten the leases of the types. `versions`: the versions of types whose jobs
+        this code can run. `drain_seconds`: how long running jobs may end when the worker is told to stop.
+        `on(name, **facts)` is told what happens, from any thread.
 
         Raises:
             ValueError: something is out of bounds, or two places were given.
@@ -89,7 +109,7 @@ class Worker:
         _bounds(concurrency, prefetch, lease_seconds, drain_seconds, poll_seconds_max)
         self.handlers: dict[str, Handler] = {}
         self.on = on
-        self._place = Place(url, api_key, workspace, dsn, client)
+        self._place = Place(url, api_key, workspace, dsn, client, prepared_statements)
         self._concurrency, self._prefetch, self._drain_seconds = concurrency, prefetch, drain_seconds
         self._terms = Terms(_named(name), tuple(versions), lease_seconds, poll_seconds_max)
         self._shift: Shift | None = None
@@ -108,6 +128,7 @@ class Worker:
         *,
         workspace: str | None = None,
         dsn: str | None = None,
+        prepared_statements: int | None = None,
         name: str | None = None,
         concurrency: int | None = None,
     ) -> None:
@@ -116,11 +137,13 @@ class Worker:
         Raises:
             ValueError: as when the worker was made.
         """
-        if url or api_key or dsn or workspace:
+        if url or api_key or dsn or workspace or prepared_statements is not None:
             old = self._place
+            kept = None if url else old.prepared_statements
             self._place = Place(
                 url or (None if dsn else old.url), api_key or (None if dsn else old.api_key),
                 workspace or old.workspace, dsn or (None if url else old.dsn), None if url or dsn else old.client,
+                kept if prepared_statements is None else prepared_statements,
             )  # fmt: skip
         if concurrency is not None:
             _bounds(concurrency, self._prefetch, self._terms.lease_seconds, self._drain_seconds, 1)
@@ -204,7 +227,7 @@ def _named(name: str | None) -> str:
     return name
 
 
-def _postgres(dsn: str, workspace: str) -> Doors:
+def _postgres(dsn: str, workspace: str, statements: int) -> Doors:
     try:
         from steadhold.worker.on_postgres import OnPostgres
     except ModuleNotFoundError as error:
@@ -213,7 +236,7 @@ def _postgres(dsn: str, workspace: str) -> Doors:
         ) from error
 
     async def open_one() -> Door:
-        door = OnPostgres(dsn, workspace, size=CONNECTIONS)
+        door = OnPostgres(dsn, workspace, size=CONNECTIONS, statements=statements)
         try:
             await door.look()
         except BaseException:
@@ -253,6 +276,12 @@ def _minding_signals(shift: Shift) -> Iterator[None]:
     finally:
         for number in STOP_SIGNALS:
             loop.remove_signal_handler(number)
+
+
+def _statements_bounds(name: str, statements: int) -> int:
+    if not 0 <= statements <= STATEMENTS_MAX:
+        raise ValueError(f"{name} is 0 to {STATEMENTS_MAX}. It was {statements}.")
+    return statements
 
 
 def _bounds(

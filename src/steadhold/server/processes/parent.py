@@ -235,7 +235,7 @@ async def serve(settings: Settings, ready: Callable[[str], Any]) -> None:
     """Serve until SIGTERM or SIGINT. What cannot be used is told here, before any process is started."""
     async with AsyncExitStack() as stack:
         dsn = await database.opened(stack, settings)
-        async with Pool(dsn, size=1) as pool, pool.connection():
+        async with Pool(dsn, size=1, statements=settings.prepared_statements) as pool, pool.connection():
             pass
         listener = listen(settings)
         stack.callback(unlisten, settings, listener)
