@@ -192,6 +192,21 @@ def test_who_cannot_be_awaited_is_refused_before_anything_is_sent(server, client
         locks.acquire("a", wait_seconds=9, on_wait=lambda _: never())
 
 
+@pytest.mark.parametrize("which", ["on_wait", "on_lost"])
+async def test_what_cannot_be_called_is_refused_before_anything_is_sent(server, client_of, client, which):
+    for locks in (client_of(granted(30)).locks, client(30, lambda: renewed(30)).locks):
+        with pytest.raises(TypeError, match=f"{which} is called, which 7 cannot be"):
+            locks.hold("a", **{which: 7})
+    assert server.requests == []
+
+
+def test_who_acquires_and_names_what_cannot_be_called_has_nothing(server, each_client):
+    server.then(granted(30))
+    with pytest.raises(TypeError, match="on_wait is called, which 7 cannot be"):
+        each_client.locks.acquire("a", on_wait=7)
+    assert server.requests == []
+
+
 def test_who_is_told_and_stops_grants_nothing(server, each_client):
     """A generator's own end is told the same way: it was taken for a wait that had ended well."""
     server.then(held("one"), granted(30))

@@ -52,11 +52,13 @@ class LocksRoom(Room[Mode]):
         """Take a lock for `ttl` seconds, waiting in line for it up to `wait_seconds` (30 at most, but with `on_wait`).
 
         Under an `operation_id` it is taken once: asked again, the same grant while it is held, `LockLost` afterwards.
-        `on_wait` is told who holds it, as by `hold`.
+        It is one `owner`'s: without, this process's. Who asks again from another one names it. `on_wait` is told who
+        holds it, as by `hold`.
 
         Raises:
-            LockHeld: somebody else has it. LockLost, OutcomeUnknown. ValueError: `name` is no Id. TypeError:
-            `on_wait` is asynchronous and the client is not.
+            LockHeld: somebody else has it. OperationMismatch: under this id another owner took it. LockLost,
+            OutcomeUnknown. ValueError: `name` is no Id. TypeError: `on_wait` cannot be called, or is asynchronous and
+            the client is not.
         """
         self._fit(on_wait=on_wait)
         if on_wait is not None and wait_seconds > QUIET_SECONDS:
@@ -173,8 +175,8 @@ class LocksRoom(Room[Mode]):
         within five; an asynchronous client awaits it where it is asynchronous.
 
         Raises:
-            LockHeld: the time to wait is over. LockLost, OutcomeUnknown, Unreachable. TypeError: `on_lost`, or without
-            asyncio `on_wait`, is asynchronous.
+            LockHeld: the time to wait is over. LockLost, OutcomeUnknown, Unreachable. TypeError: `on_lost` or `on_wait`
+            cannot be called, or `on_lost`, without asyncio `on_wait`, is asynchronous.
         """
         self._fit(on_wait=on_wait, on_lost=on_lost)
         holding = AsyncHolding if self._awaits else Holding
@@ -189,7 +191,11 @@ class LocksRoom(Room[Mode]):
         return hasattr(self.player, "__aenter__")
 
     def _fit(self, on_wait: OnWait | None, on_lost: Callable[[], object] | None = None) -> None:
-        """Refuse what would never be awaited, before anything is sent."""
+        """Refuse what could not be called, or would never be awaited, before anything is sent."""
+        called: dict[str, object] = {"on_wait": on_wait, "on_lost": on_lost}
+        for name, given in called.items():
+            if given is not None and not callable(given):
+                raise TypeError(f"{name} is called, which {given!r:.60} cannot be: give it a function.")
         if inspect.iscoroutinefunction(on_lost):
             raise TypeError("on_lost is asynchronous, and nothing waits for it: give it a plain function.")
         if inspect.iscoroutinefunction(on_wait) and not self._awaits:
