@@ -72,7 +72,11 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch):
-    server = Server()
+    return stood(monkeypatch, Server())
+
+
+def stood(monkeypatch, server):
+    """The same server, which commands ask from now on."""
     monkeypatch.setattr("steadhold.sdk.client.Client", server.client)
     monkeypatch.setattr("steadhold.sdk.client.time", sleeping(time, server.pause))
     monkeypatch.setenv("STEADHOLD_API_KEY", "sh_key")

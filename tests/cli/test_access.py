@@ -95,6 +95,11 @@ def test_a_name_that_no_workspace_can_have_is_refused(steadhold, fresh_database)
     assert "a-z, 0-9 and -" in said
 
 
+def test_what_no_server_is_asked_is_named_by_no_key(steadhold):
+    at = ["--database-url", "postgresql:///nowhere", "--idempotency-key", "k"]
+    assert "--idempotency-key is for a server" in steadhold("workspaces", "create", "acme", *at, code=2).stderr
+
+
 def test_an_operators_key_is_made_at_the_database(steadhold, fresh_database):
     made = told(steadhold("keys", "create", "ops", "--operator", "--database-url", fresh_database.dsn))
     assert (made["kind"], made["scopes"]) == ("operator", ["*:*"])

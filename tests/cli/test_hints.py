@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from itertools import product
 from pathlib import Path
 
@@ -133,3 +134,51 @@ def test_who_deletes_nothing_is_not_told_to_create_it(steadhold, server, words):
     gone = steadhold(*words.split(), code=4).stderr
     assert "lists those that there are" in gone
     assert "--create" not in said + gone
+
+
+GRANTS = {
+    "lock:deploy": "locks show deploy",
+    "job:0198f3c2-7d1e-7c3a-9b1f-2f6a0c9d4e11": "jobs show 0198f3c2-7d1e-7c3a-9b1f-2f6a0c9d4e11",
+    "consumer:orders/billing": "consumers show orders billing",
+}
+
+
+@pytest.mark.parametrize("grant", GRANTS)
+def test_whose_grant_has_ended_is_told_to_stop_and_what_tells_of_it(steadhold, server, grant):
+    server.then(problem(409, "stale_fence", subject=grant))
+    said = steadhold("state", "put", "a", "1", "--create", "--fence", f"{grant}=3", code=3).stderr
+    assert "Next: Stop what relied on this grant: it has ended, or somebody else has it." in said
+    assert f"`steadhold {GRANTS[grant]}` tells how it stands." in said
+
+
+@pytest.mark.parametrize("room", sorted({ctx.command_path.split()[1] for ctx in typed()}))
+def test_no_conflict_leaves_without_a_next_step(room):
+    conflicts = [error for error in refusals() if exits.refusal(error).code == exits.CONFLICT]
+    assert {error.code for error in conflicts} >= {"stale_fence", "operation_mismatch", "lock_held"}
+    for ctx in (one for one in typed() if one.command_path.split()[1] == room):
+        silent = {error.code for error in conflicts if not hints.next_step(error, ctx, "http://h")}
+        assert silent == set(), ctx.command_path
+
+
+@pytest.mark.parametrize(
+    ("line", "refused", "next"),
+    [
+        ("locks renew 'a;b' 1", problem(409, "lock_lost"), "locks show 'a;b'"),
+        ("approvals withdraw p1", problem(409, "approval_ended"), "approvals show p1"),
+        ("consumers create q1 c1 --start e:9", problem(422, "beyond_head"), "inbox show q1"),
+        ("inbox ack q1 c1 e 9", problem(422, "beyond_head"), "inbox show q1"),
+        ("inbox ack q1 c1 e 9", problem(409, "inbox_restored"), "consumers show q1 c1"),
+        ("inbox ack q1 c1 e 9", problem(409, "gap_not_accepted", to=7), "inbox ack q1 c1 e 9 --accept-gap-through 7"),
+        ("inbox read q1", problem(409, "inbox_restored"), "consumers show q1 CONSUMER"),
+        ("doors create q1 github", problem(409, "doors_full"), "doors ls q1"),
+        ("jobs submit t --unique-key k", problem(409, "key_conflict"), "jobs ls --unique-key k"),
+        ("trigger t --webhook w1", problem(409, "webhook_disabled"), "webhooks enable w1"),
+        ("webhooks cancel d1", problem(409, "delivery_ended"), "webhooks delivery d1"),
+        ("state get a --revision 2", problem(410, "revision_pruned"), "state revisions a"),
+        ("context get a --revision 2", problem(410, "revision_pruned"), "context revisions a"),
+    ],
+)
+def test_a_next_step_has_the_names_that_were_typed(steadhold, server, line, refused, next):
+    server.then(refused)
+    code = {409: 3, 410: 4, 422: 1}[refused.status_code]
+    assert f"`steadhold {next}`" in steadhold(*shlex.split(line), code=code).stderr

@@ -56,7 +56,7 @@ def test_an_event_is_sent_as_it_is(steadhold, server):
 
 def test_a_key_that_was_used_is_an_error(steadhold, server):
     server.then(problem(422, "operation_mismatch", sequence=7))
-    assert "sequence=7" in steadhold("inbox", "send", "a", "t", "1", code=1).stderr
+    assert "sequence=7" in steadhold("inbox", "send", "a", "t", "1", code=3).stderr
 
 
 def test_a_file_of_events_is_sent(steadhold, server, tmp_path):
@@ -69,6 +69,14 @@ def test_a_file_of_events_is_sent(steadhold, server, tmp_path):
     for line in (b"{}", b'{"type":"t","data":1}', b'{"key":"k","type":"t","data":1,"event_id":"e"}', b"[1]"):
         file.write_bytes(line)
         steadhold("inbox", "send", "a", "--batch", file, code=2)
+
+
+@pytest.mark.parametrize("more", [["t"], ["t", "1"], ["--key", "k"], ["--aggregate", "order:7"], ["--file", "events"]])
+def test_a_file_of_events_has_all_of_it(steadhold, server, tmp_path, monkeypatch, more):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "events").write_bytes(b'{"key":"k","type":"t","data":1}\n')
+    assert "--batch FILE says all of it" in steadhold("inbox", "send", "a", "--batch", "events", *more, code=2).stderr
+    assert server.requests == []
 
 
 def test_a_line_that_is_refused_among_others_is_a_failure(steadhold, server, tmp_path):

@@ -137,7 +137,22 @@ def addressed(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def named(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that changes something `--idempotency-key`, as `operation_id`."""
+    return _named()(command)
+
+
+def stepped(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `named`, of a change that may be several requests: it has an id from the start, which begins that of each."""
+
+    def new() -> str:
+        from steadhold.kit.ids import new_id
+
+        return new_id()
+
+    return _named(default=new)(command)
+
+
+def _named(**more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option(
         "--idempotency-key", "operation_id", type=an_id, metavar="ID",
-        help="Name this change: however often it is sent under one id, it takes effect once.",
-    )(command)  # fmt: skip
+        help="Name this change: however often it is sent under one id, it takes effect once.", **more,
+    )  # fmt: skip

@@ -10,7 +10,7 @@ import click
 
 from steadhold.cli.amounts import Whole, limited
 from steadhold.cli.bodies import Verb, body, given
-from steadhold.cli.connect import asks, changes, named
+from steadhold.cli.connect import asks, changes, named, stepped
 from steadhold.cli.naming import an_id, if_match
 from steadhold.cli.show import Out, printed
 from steadhold.cli.when import moment
@@ -156,10 +156,10 @@ def delete(client: Client, id: str, if_revision: int, operation_id: str | None) 
 @click.argument("id")
 @click.argument("start", metavar="FROM", type=moment)
 @click.argument("end", metavar="TO", type=moment)
-@named
+@stepped
 @printed
 @changes
-def replay(client: Client, id: str, start: datetime, end: datetime, operation_id: str | None, out: Out) -> None:
+def replay(client: Client, id: str, start: datetime, end: datetime, operation_id: str, out: Out) -> None:
     """Publish again what happened between moments. The first counts, the second does not; what is gone stays so."""
     out.one({"events": client.subscriptions.replay(id, start, end, operation_id=operation_id)})
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final
 
 import click
 
+from steadhold.cli import steps
 from steadhold.kit.legible import legible
 
 OK: Final = 0
@@ -39,35 +41,17 @@ _BY_STATUS: Final = {
     429: UNAVAILABLE,
     503: UNAVAILABLE,
 }
-_NEXT: Final = {
-    "reread": "Read it again, then decide anew.",
-    "resend": "Nothing was changed. Run the command again.",
-}
-
-_BY_CODE: Final = {
-    "already_used": "`steadhold approvals show ID` tells which use has it.",
-    "artifact_mismatch": "`steadhold approvals show ID` tells what is decided about. Ask anew about what you have.",
-    "bad_scope": "The guide of access lists all; `steadhold keys create SUBJECT --kind person` makes a person's key.",
-    "bad_url": "What else may be reached is the operator's setting webhooks_allow; `steadhold dev` allows http://127.0.0.1.",
-    "beyond_head": "Acknowledge what was read, at most; `steadhold inbox show NAME` tells the last number.",
-    "gap_not_accepted": "Deal with what is gone, then tell the last number of it: "
-    "`steadhold inbox ack NAME CONSUMER EPOCH SEQUENCE --accept-gap-through N`.",
-    "inbox_restored": "`steadhold consumers show INBOX NAME` tells the epoch of now, and the position to read on from.",
-    "lock_lost": "Stop what relied on it. `steadhold locks show NAME` tells who has it now.",
-    "missing_scope": "Use a key that has this scope; `steadhold keys create SUBJECT --scope …` makes one.",
-    "not_approver": "Another person decides: `steadhold keys create SUBJECT --kind person --scope approvals:vote`. Or "
-    "`steadhold approvals request --allow-requester` asks anew.",
-    "not_needed": "`steadhold effects ls --reconciliation needed` lists those at which somebody has to look.",
-    "plaintext_present": "Read what they hold, delete them, ask again, and write it by `client.private(keyring)`.",
-    "plaintext_refused": "`client.private(keyring)` seals what it writes; /docs/envelopes of the server tells how.",
-    "revision_pruned": "`steadhold state revisions NAME` or `steadhold context revisions PATH` lists what is kept.",
-    "path_taken": "Name another path, or move away what is there: `steadhold context mv SOURCE TARGET --if-match N`.",
-    "unknown_op": "The guide of commits lists them, at /docs/commits of the server.",
-    "webhook_disabled": "`steadhold webhooks enable ID` lets its deliveries begin.",
-    "workspace_exists": "`steadhold workspaces ls` lists those that there are.",
-}
-
-
+_BY_CODE: Final = {"operation_mismatch": CONFLICT}
+"""Codes that say something else than their status."""
+AS_URL: Final = ": give that address as url"
+"""What the SDK says of a redirect; whoever types a command has another name for it."""
+ELSEWHERE: Final = (
+    "Something before the server answered, or another server: does STEADHOLD_URL, or --url, name the server itself?"
+)
+OF_THE_HOUSE: Final = "/v1/workspaces"
+"""What is changed there has its receipt in no workspace, where nobody can abandon it."""
+NOTHING: Final[Mapping[str, str]] = {}
+_IN_FLIGHT: Final = re.compile(r"(Operation (\S+) was in flight): client\.operations\.resolve tells its fate\.")
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -137,6 +121,8 @@ def _of_sdk(error: Exception) -> Said | None:
             return Said(f"No server was reached: {error} [unreachable]", UNAVAILABLE, next=_unreachable(str(error)))
         case errors.Problem():
             return refusal(error)
+        case errors.BadAnswer() if AS_URL in str(error):
+            return Said(_typed(str(error)), next=ELSEWHERE)
         case errors.SteadholdError():
             return Said(str(error))
         case _:
@@ -155,12 +141,29 @@ def _unreachable(why: str) -> str:
 def unknown(error: Any, again: str = "") -> Said:
     """A change whose fate nobody knows, as it leaves; `again` says how to say the same once more."""
     what = f"Operation {error.operation_id}" if error.operation_id else "The change"
-    why = f"{what} may or may not have taken effect: {error.why} [outcome_unknown]"
-    again = again or "run the same command again"
+    why = f"{what} may or may not have taken effect: {_typed(error.why)} [outcome_unknown]"
+    return Said(why, UNKNOWN, next=_certain(error, again))
+
+
+def _certain(error: Any, again: str) -> str:
+    """How to learn what became of a change. To abandon it says so only where a workspace keeps its receipt."""
+    same = again or "run the same command again"
     if getattr(error.request, "identity", None) == "own":
-        return Said(why, UNKNOWN, next=f"It has no receipt, what it touches answers for itself: {again}.{error.ended}")
+        return f"It has no receipt, what it touches answers for itself: {same}.{error.ended}"
+    if getattr(error.request, "target", "").startswith(OF_THE_HOUSE):
+        return f"No workspace keeps its receipt: {same}."
     tells = f"`steadhold operations abandon {error.operation_id}` says which, for good"
-    return Said(why, UNKNOWN, next=f"{tells}; or {again}.")
+    return f"{tells}; or {same}." if again else f"{tells}. Then {same}, if it has not."
+
+
+def _typed(why: str) -> str:
+    """Why something failed, without what the SDK tells programs to do."""
+    return why.replace(AS_URL, "")
+
+
+def interrupted(note: str) -> str:
+    """What the SDK notes of a change that was interrupted, in words of the command line."""
+    return _IN_FLIGHT.sub(r"\1: `steadhold operations abandon \2` says for good whether it took effect.", note)
 
 
 def refusal(error: Any, next: str = "") -> Said:
@@ -168,15 +171,19 @@ def refusal(error: Any, next: str = "") -> Said:
     from steadhold.sdk.extras import flat
 
     extras = "".join(f", {name}={value}" for name, value in flat(error.extras))
-    code = _BY_STATUS.get(error.status, ERROR)
+    code = _BY_CODE.get(error.code) or _BY_STATUS.get(error.status, ERROR)
     return Said(f"{error.detail or error.title} [{error.code}{extras}]", code, next=next or next_of(error))
 
 
-def next_of(error: Any) -> str:
-    """What helps against a refusal, as far as its code tells."""
+def next_of(error: Any, typed: Mapping[str, str] = NOTHING) -> str:
+    """What helps against a refusal, as far as its code tells; with the names that were `typed`."""
+    from steadhold.sdk.problem import FOREIGN
+
     if error.next == "wait" or error.retry_after is not None:
         pause = "a while" if error.retry_after is None else f"{error.retry_after:g} s"
         return f"Wait {pause}, then run the command again."
+    if error.code.startswith(FOREIGN):
+        return ELSEWHERE
     if error.status == 401:
         return "Set STEADHOLD_API_KEY to a key of this server. `steadhold dev` prints its own."
     if str(error.extras.get("scope", "")).startswith("workspaces:"):
@@ -184,7 +191,7 @@ def next_of(error: Any) -> str:
             "Workspaces are operators' matters: use an operator's key, or ask the database itself, as in "
             "`steadhold workspaces ls --data-dir DIR`."
         )
-    return _BY_CODE.get(error.code) or _NEXT.get(error.next, "")
+    return steps.against(error.code, error.extras, typed) or steps.NEXT.get(error.next, "")
 
 
 def _of_house(error: Exception) -> Said | None:

@@ -6,11 +6,14 @@ Nothing here names an option that the command does not have.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import click
+import msgspec
+
+from steadhold.cli.exits import next_of
 
 if TYPE_CHECKING:
     from steadhold.sdk.errors import OutcomeUnknown, Problem
@@ -21,6 +24,10 @@ ENDS: Final = ("delete", "rm")
 MAKES: Final = "create"
 """The command that makes what must not be there, and is told of no revision."""
 NAMES_A_CHANGE: Final = ("--idempotency-key", "--key")
+DIFFERS: Final = {"--owner": "owner"}
+"""Options that are another at each run unless they are said, and the member of the request that each becomes."""
+CALLED: Final = {"inbox": {"inbox": "name"}, "consumers": {"consumer": "name"}, "locks": {"lock": "name"}}
+"""What the arguments of a room are called in sentences about all rooms."""
 LISTED: Final = {
     "inbox ack": ("consumers ls {name}", "inbox ls"),
     "consumers ls": ("inbox ls",),
@@ -56,7 +63,7 @@ def next_step(problem: Problem, ctx: click.Context, url: str) -> str:
         return f"{url} ends in {DOORS}, which every request adds: leave it out of STEADHOLD_URL and --url."
     if problem.code == "not_found" and ctx.params.get("workspace"):
         return "--workspace is for operators' keys: any other key belongs to one workspace, and sees no other."
-    if problem.code == "not_found" and ctx.params.get("revision") is not None and (kept := _other("revisions", ctx)):
+    if _is_of_a_revision(problem, ctx) and (kept := _other("revisions", ctx)):
         return f"`{kept}` lists those that are kept."
     if problem.code == "not_found":
         return _listing(ctx)
@@ -66,15 +73,44 @@ def next_step(problem: Problem, ctx: click.Context, url: str) -> str:
         return _condition(problem.extras.get("current_revision"), ctx)
     if problem.code == "count_changed" and "--expect-count" in options(ctx.command):
         return f"Look again, then decide anew: --expect-count {problem.extras.get('count')} is how many there are now."
-    return ""
+    return next_of(problem, _typed_for(ctx))
 
 
 def once_more(lost: OutcomeUnknown, ctx: click.Context) -> str:
-    """How to say a change again whose fate nobody knows, so that it takes effect once; empty where nothing names it."""
-    naming = [option for option in NAMES_A_CHANGE if option in options(ctx.command)]
-    if not naming or not lost.operation_id:
+    """How to say a change again whose fate nobody knows, as the same request; empty where nothing names it."""
+    named = _option(NAMES_A_CHANGE, ctx.command)
+    if named is None or not lost.operation_id:
         return ""
-    return f"run the same command again with {naming[0]} {lost.operation_id}"
+    key = ctx.params.get(named.name or "") or lost.operation_id  # of several requests each has one that begins with it
+    words = [named.opts[0], key, *_unsaid(lost.request, ctx)]
+    return f"run the same command again with {shlex.join(words)}"
+
+
+def _unsaid(request: Any, ctx: click.Context) -> Iterator[str]:
+    """What was sent for options that were not said, and would be another the next time."""
+    for name, member in DIFFERS.items():
+        option, body = _option((name,), ctx.command), getattr(request, "body", None)
+        if body and option is not None and ctx.params.get(option.name or "") is None:
+            yield from (name, str(msgspec.json.decode(body)[member]))
+
+
+def _option(names: Sequence[str], command: click.Command) -> click.Option | None:
+    """The option of a command that is called by one of these names."""
+    return next((one for one in command.params if isinstance(one, click.Option) and {*one.opts} & {*names}), None)
+
+
+def _is_of_a_revision(problem: Problem, ctx: click.Context) -> bool:
+    """Whether an older revision was asked for, and is not kept or never was."""
+    asked = ctx.params.get("revision") is not None
+    return problem.code == "revision_pruned" or (problem.code == "not_found" and asked)
+
+
+def _typed_for(ctx: click.Context) -> dict[str, str]:
+    """What was typed, as a shell takes it, by the names that sentences about all rooms have for it."""
+    said = {name: value for name, value in ctx.params.items() if isinstance(value, str | int) and value}
+    room = ctx.parent.info_name if ctx.parent else None
+    said |= {called: said[name] for called, name in CALLED.get(room or "", {}).items() if name in said}
+    return {name: shlex.quote(str(value)) for name, value in said.items()}
 
 
 def options(command: click.Command) -> set[str]:

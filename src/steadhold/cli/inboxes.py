@@ -95,6 +95,8 @@ def send(
     With --batch the exit code is 1 where a line was refused; the others are in the inbox.
     """
     if batch is not None:
+        if any(one is not None for one in (type, data, file, key, aggregate_id)):
+            raise click.UsageError("--batch FILE says all of it: leave out TYPE, DATA, --file, --key and --aggregate.")
         _send_lines(client, name, Path(batch).read_bytes(), out)
         return
     if type is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steadhold.cli.exits import FULL, INTERRUPTED, told, unsaid
+from steadhold.cli.exits import FULL, INTERRUPTED, interrupted, told, unsaid
 from steadhold.kit.legible import legible
 
 
@@ -66,7 +66,7 @@ class Lazy(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
             for note in getattr(stopped, "__notes__", ()):
-                click.echo(legible(note), err=True)
+                click.echo(legible(interrupted(note)), err=True)
             ctx.exit(INTERRUPTED)
         except click.NoSuchCommand as error:
             raise self._elsewhere(error) from None

@@ -55,7 +55,10 @@ def show(client: Client, name: str, out: Out) -> None:
 def acquire(
     client: Client, name: str, owner: str | None, ttl: float, wait: float, operation_id: str | None, out: Out
 ) -> None:
-    """Take NAME, and print the fence. Nobody renews it: `steadhold lock run` does."""
+    """Take NAME, and print the fence. Nobody renews it: `steadhold lock run` does.
+
+    Under an --idempotency-key it is one grant, for one owner: whoever asks again in another process says --owner, too.
+    """
     grant = client.locks.acquire(
         name, owner=owner, ttl=ttl, wait_seconds=wait, on_wait=teller(name), operation_id=operation_id
     )

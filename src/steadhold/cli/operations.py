@@ -36,7 +36,11 @@ def show(client: Client, operation_id: str, wait: float, out: Out) -> None:
 @printed
 @changes
 def abandon(client: Client, operation_id: str, out: Out) -> None:
-    """End an operation's uncertainty. It never takes effect, unless it has already: the receipt says which."""
+    """End an operation's uncertainty. It never takes effect, unless it has already: the receipt says which.
+
+    That holds for changes that keep a receipt. An event that is sent to an inbox, an acknowledgement, an import, and a
+    lock that is taken, renewed or released keep none: abandoning says nothing of them. Run such a command again.
+    """
     out.one(client.operations.abandon(operation_id))
 
 

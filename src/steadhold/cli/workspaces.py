@@ -31,6 +31,8 @@ def workspaces() -> None:
 def create(name: str, subject: str, operation_id: str | None, out: Out, **where: Any) -> None:
     """Create a workspace and print its first key. It is shown this once; it is a person's, with every scope."""
     if (at := database(where)) is not None:
+        if operation_id is not None:
+            raise click.UsageError("--idempotency-key is for a server: at the database none is asked.")
         from steadhold.cli.operators import new_workspace
 
         out.one(new_workspace(at, name, subject))
