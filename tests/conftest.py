@@ -36,6 +36,15 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
+def pytest_pycollect_makemodule(module_path):
+    """Properties are judged by their answers: on a busy machine an example may take its time."""
+    if "from hypothesis" in module_path.read_text(encoding="utf-8"):
+        from hypothesis import HealthCheck, settings  # most tests need not wait for it
+
+        settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        settings.load_profile("patient")
+
+
 def _may_be_chosen(chosen, tier, text):
     """Whether `-m` takes a test of a file of this tier that has some of the marks that the file names."""
     sure = {tier, *re.findall(r"^pytestmark = \[?pytest\.mark\.(\w+)\b", text, re.MULTILINE)}
