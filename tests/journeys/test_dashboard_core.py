@@ -65,7 +65,7 @@ def test_an_operation_is_looked_up_and_abandoned(person):
     person.log_in()
     person.page.get_by_label("Find an operation by its id").fill(key)
     person.page.keyboard.press("Enter")
-    person.reads("Nothing has committed under this id")
+    person.reads("has committed under this id")
     assert person.looks_well("operation-unknown")
     person.press("Abandon…")
     person.page.locator("form.card button").locator("visible=true").click()

@@ -101,7 +101,8 @@ class Doors:
                 return reply.json(self.shown(outcome))
             case NotCommitted():
                 detail = (
-                    "Nothing has committed under this id; it may still be in flight. Abandon it to know for certain."
+                    "No request that keeps a receipt has committed under this id; one may still be in flight. "
+                    "Abandon it to know for certain."
                 )
                 return Problem("operation_not_committed", detail, headers=SOON)
             case OperationExpired() | OperationClock() | InFlightHere():

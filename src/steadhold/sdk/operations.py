@@ -64,6 +64,8 @@ class OperationsRoom(Room[Mode]):
     def abandon(self, operation_id: str, *, fences: Sequence[FenceRef] = ()) -> Script[Receipt]:
         """Make sure that an operation never takes effect, unless it has: the receipt says which.
 
+        It says so of what keeps a receipt. Of an event to an inbox, a lock and the like it knows nothing.
+
         Raises:
             OperationExpired: the id is older than receipts are kept.
         """
@@ -77,7 +79,8 @@ class OperationsRoom(Room[Mode]):
 
         Waits for the receipt. If there is none, the operation is abandoned, so that a late copy of it changes
         nothing; with `resend`, the request of an `OutcomeUnknown` is sent again instead, under the same id.
-        For a verb whose row answers for itself (claim, heartbeat, checkpoint, settle), call that verb again instead.
+        For a verb whose row answers for itself (claim, heartbeat, checkpoint, settle, an event to an inbox, a lock), call
+        that verb again instead; where only its id is given, that it has no receipt is not known here.
 
         Raises:
             TypeError: `resend` needs the `OutcomeUnknown` itself, which holds the request; or it is of a verb that has
