@@ -186,6 +186,8 @@ async def pooling(folder: Path, upstream: str, database: str, *, size: int, keep
     pooler = Pooler(upstream, database, size, keeps=keeps)
     await pooler.open()
     server = await asyncio.start_unix_server(pooler.serve, folder / ".s.PGSQL.5432")
-    yield f"postgresql://steadhold@/{database}?host={folder}"
-    server.close()
-    await pooler.close()
+    try:
+        yield f"postgresql://steadhold@/{database}?host={folder}"
+    finally:
+        server.close()
+        await pooler.close()

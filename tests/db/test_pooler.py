@@ -148,9 +148,11 @@ async def test_statements_that_are_lost_later_are_told_by_our_setting(housed: st
     """A pooler may change while a pool is open. The driver would name a setting of its own."""
     async with pooling(home, *parts(housed), size=2) as through:
         conn = await connect(through, statements=5, seconds=5.0, application_name="steadhold")
-        assert conn.lent
-        assert await conn.fetchval("select $1::int", 1) == 1
-        with pytest.raises(StatementsLostError, match="prepared_statements") as lost:
-            await conn.fetchval("select $1::int", 2)
-        assert lost.value.sqlstate == "26000"  # it was not executed
-        conn.terminate()
+        try:
+            assert conn.lent
+            assert await conn.fetchval("select $1::int", 1) == 1
+            with pytest.raises(StatementsLostError, match="prepared_statements") as lost:
+                await conn.fetchval("select $1::int", 2)
+            assert lost.value.sqlstate == "26000"  # it was not executed
+        finally:
+            conn.terminate()

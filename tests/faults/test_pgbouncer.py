@@ -43,7 +43,7 @@ CONFIG = """
 unix_socket_dir = {folder}
 listen_port = 6432
 auth_type = any
-pool_mode = transaction
+pool_mode = {mode}
 default_pool_size = {backends}
 """
 BACKENDS = 3
@@ -56,14 +56,21 @@ HEARD = "select pg_listening_channels()"
 
 @pytest.fixture
 def bouncer(fresh_database):
-    """The URL of the database through PgBouncer, on a socket in a folder of its own. It loses prepared statements."""
+    """The URL of the database through PgBouncer that lends by the transaction, and loses prepared statements."""
+    with bouncing(fresh_database, "transaction") as url:
+        yield url
+
+
+@contextlib.contextmanager
+def bouncing(fresh_database, mode):
+    """The URL of a database through PgBouncer, on a socket in a folder of its own."""
     program = shutil.which("pgbouncer") or absent("no PgBouncer: apt-get install pgbouncer")
     major, minor = re.search(r"(\d+)\.(\d+)", subprocess.check_output([program, "--version"], text=True)).groups()
     at = urlsplit(fresh_database.dsn)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         config = Path(folder, "pgbouncer.ini")
-        made = CONFIG.format(host=parse_qs(at.query)["host"][0], folder=folder, backends=BACKENDS)
+        made = CONFIG.format(host=parse_qs(at.query)["host"][0], folder=folder, backends=BACKENDS, mode=mode)
         config.write_text(made + (LOSES if (int(major), int(minor)) >= (1, 21) else ""))
         other = ["-u", "nobody"] if os.geteuid() == 0 else []
         process = subprocess.Popen([program, "-q", *other, config], stderr=subprocess.PIPE)
@@ -151,6 +158,14 @@ async def test_who_keeps_no_statements_prepares_none_by_name(bouncer, fresh_data
         assert await on_all_backends(bouncer, KNOWN) == []
 
 
+async def test_one_that_lends_for_a_session_keeps_statements(fresh_database):
+    """It has keys of its own as well, and loses nothing: who keeps statements keeps them there."""
+    with bouncing(fresh_database, "session") as url:
+        async with Pool(url, size=1) as pool, pool.connection() as conn:
+            assert (conn.lent, conn.direct) == (True, False)
+            assert "select" in await conn.fetchval("select string_agg(statement, '; ') from pg_prepared_statements")
+
+
 async def refused(bouncer, workspace, door):
     match door:
         case "a server":
@@ -184,12 +199,15 @@ async def test_a_worker_that_keeps_no_statements_works_through_it(bouncer, fresh
 
     async with Pool(fresh_database.dsn, size=1) as pool:
         sent = [await Single(pool).play(jobs.submit.call(place, jobs.Submission("t", b"%d" % n))) for n in range(20)]
-    task = asyncio.create_task(worker.serve())
-    async with asyncio.timeout(30):
+
+    async def stop_when_settled():
         for job in sent:
             await probe.seen("job.settled", job_id=job.id)
-    worker.stop()
-    await task
+        worker.stop()
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as both:
+        both.create_task(worker.serve())
+        both.create_task(stop_when_settled())
     assert sorted(done) == list(range(20))
 
 
