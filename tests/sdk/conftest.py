@@ -118,12 +118,16 @@ class Played:
         return Played(self._client[name], self._portal)
 
     def _verb(self, found):
-        async def all_of(stream):
-            return [item async for item in stream]
+        async def next_of(stream):
+            return await anext(stream, self)
+
+        def each_of(stream):
+            while (item := self._portal(next_of(stream))) is not self:
+                yield item
 
         def call(*args, **kw):
             made = found(*args, **kw)
-            return iter(self._portal(all_of(made))) if hasattr(made, "__aiter__") else self._portal(made)
+            return each_of(made) if hasattr(made, "__aiter__") else self._portal(made)
 
         return call
 
