@@ -107,12 +107,12 @@ async def test_a_dead_server_blocks_no_inbox(outlet, nats, clock):
 
 async def test_a_silent_server_blocks_no_inbox_and_holds_no_transaction(outlet, nats, clock, committed, monkeypatch):
     stream = outlet.stream
-    monkeypatch.setattr(jetstream, "ACKNOWLEDGE_SECONDS", 0.2)
     await stream(inboxes.put, "in", inboxes.Retention(), None)
     await stream.subscribe("s", "sink:x")
     await stream.happen("a")
     await outlet.published()
     await stream.subscribe("i", "inbox:in")
+    monkeypatch.setattr(jetstream, "ACKNOWLEDGE_SECONDS", 0.2)
     nats.stop()
     await stream.happen("a", expected=1)
     await stream.match()
