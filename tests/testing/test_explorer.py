@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
+
 import pytest
 
 from steadhold.kit.plan import rows
@@ -230,9 +233,11 @@ def test_three_may_queue_for_one_row(explore):
 
 
 def test_an_actor_that_waits_for_a_stranger_proves_nothing(explore, database, monkeypatch):
-    monkeypatch.setattr("steadhold.testing.schedule.STUCK_SECONDS", 0.1)
     knock = Sql("lab.knock", "select pg_advisory_xact_lock(77)", "jobs")
+    waits = "select count(*) * 3600 from pg_locks where locktype = 'advisory' and not granted and objid = 77"
     with database.connect() as outsider:
+        passed = itertools.accumulate(outsider.execute(waits).fetchone()[0] for _ in itertools.count())
+        monkeypatch.setattr("steadhold.testing.schedule.time", SimpleNamespace(monotonic=passed.__next__))
         outsider.execute("select pg_advisory_lock(77)")
         with pytest.raises(Incomplete, match=r"stuck, though no actor is in the way[^$]*advisory"):
             explore(setup=running_job, actors={"a": lambda _: rows(knock)}, always=lambda _: True)
