@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.standing import standing
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what it runs beside itself
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -26,6 +28,13 @@ def lines_as_they_come(monkeypatch):
     """How log lines are written is the process's, and one test's choice is not the next one's."""
     if lines := sys.modules.get("steadhold.telemetry.lines"):
         monkeypatch.setattr(lines, "_formatted", False)
+
+
+@pytest.fixture
+def clock(clock, database):
+    """The database's clock, which stands unless the test moves it."""
+    with standing(database):
+        yield clock
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from steadhold.testing.fixtures import clock  # noqa: F401 - here it is the public one that is tested
+
 LAB = """
 create schema if not exists lab;
 create table if not exists lab.jobs (
