@@ -8,9 +8,25 @@ import threading
 import pytest
 
 from steadhold.kit.ids import new_id
+from steadhold.sdk import locks_holding
 from steadhold.sdk.errors import LockHeld, LockLost, NotFound, StaleFence
 from steadhold.sdk.locks_shapes import CLOCK
 from tests.sdk.site import key, real_aclient, real_client, site  # noqa: F401 - fixtures
+from tests.standing import standing
+
+
+@pytest.fixture(autouse=True)
+def server_clock(site):  # noqa: F811
+    """The time of the server, which stands unless a test moves it."""
+    with standing(site.database):
+        yield site.database.clock
+    site.database.clock.reset()
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Renew long before the time is over: whoever is slow meanwhile loses nothing."""
+    monkeypatch.setattr(locks_holding, "RENEWALS", 100)
 
 
 def test_it_is_taken_renewed_and_released(client):
@@ -33,13 +49,13 @@ def test_it_is_taken_renewed_and_released(client):
     assert [lock.name for lock in client.locks.list()] == ["a"]
 
 
-def test_asked_again_it_may_be_relied_on_no_longer(client):
+def test_asked_again_it_may_be_relied_on_no_longer(client, server_clock):
     operation = new_id()
     first = client.locks.acquire("a", ttl=30, operation_id=operation)
-    granted_before = CLOCK()
+    server_clock.move(20)
     again = client.locks.acquire("a", ttl=30, operation_id=operation)
     assert again.fence == first.fence
-    assert again.relied_until < granted_before + 30
+    assert again.relied_until < CLOCK() + 10
     client.locks.release("a", 1)
     with pytest.raises(LockLost):
         client.locks.acquire("a", operation_id=operation)
@@ -64,31 +80,40 @@ async def test_an_async_block_holds_it(aclient):
     assert not (await aclient.locks.get("a")).held
 
 
-async def test_it_is_renewed_while_it_is_held(aclient):
+TWICE = range(2)
+"""The first renewal that is seen may have been asked for before; the second one is later than that."""
+
+
+async def test_it_is_renewed_while_it_is_held(aclient, often, server_clock):
     """Held three times as long as a grant is good for: it stays ours, under the same fence."""
-    async with aclient.locks.hold("a", ttl=1) as lock:
-        first = lock.relied_until
-        while lock.relied_until < first + 2:
-            await asyncio.sleep(0)
-            lock.ensure_held()
+    async with aclient.locks.hold("a", ttl=30) as lock:
+        for _ in range(4):
+            for relied_until in (lock.relied_until for _ in TWICE):
+                while lock.relied_until == relied_until:
+                    await asyncio.sleep(0)
+                    lock.ensure_held()
+            server_clock.move(25)
         assert (await aclient.locks.get("a")).fence == lock.fence == 1
 
 
-def test_a_thread_renews_it_while_it_is_held(client):
-    with client.locks.hold("a", ttl=1) as lock:
-        first, renewed = lock.relied_until, threading.Event()
-        while lock.relied_until < first + 2:
-            renewed.wait(0.01)
-            lock.ensure_held()
+def test_a_thread_renews_it_while_it_is_held(client, often, server_clock):
+    with client.locks.hold("a", ttl=30) as lock:
+        renewed = threading.Event()
+        for _ in range(4):
+            for relied_until in (lock.relied_until for _ in TWICE):
+                while lock.relied_until == relied_until:
+                    renewed.wait(0.01)
+                    lock.ensure_held()
+            server_clock.move(25)
         assert client.locks.get("a").fence == 1
 
 
-async def test_what_the_server_ended_is_lost_inside_the_block(aclient):
+async def test_what_the_server_ended_is_lost_inside_the_block(aclient, often):
     """Released by somebody who knew the fence: the next renewal is told, and the block is interrupted."""
     held = []
 
     async def work():
-        async with aclient.locks.hold("a", ttl=2) as lock:
+        async with aclient.locks.hold("a", ttl=30) as lock:
             held.append(lock)
             await aclient.locks.release("a", lock.fence)
             await asyncio.Event().wait()
@@ -101,11 +126,11 @@ async def test_what_the_server_ended_is_lost_inside_the_block(aclient):
         lock.ensure_held()
 
 
-def test_what_the_server_ended_is_told_to_a_thread(client):
+def test_what_the_server_ended_is_told_to_a_thread(client, often):
     told = threading.Event()
 
     def work():
-        with client.locks.hold("a", ttl=2, on_lost=told.set) as lock:
+        with client.locks.hold("a", ttl=30, on_lost=told.set) as lock:
             client.locks.release("a", lock.fence)
             assert told.wait(30)
             assert not lock.held
