@@ -20,20 +20,23 @@ from steadhold.sdk.locks_shapes import CLOCK
 from steadhold.testing.protected import ProtectedTable
 from tests.faults.relay import Relay
 from tests.sdk.site import key, site  # noqa: F401 - fixtures
+from tests.standing import standing
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
-import json, os, sys
+import json, os, sys, threading
 import httpx2, psycopg
-from steadhold.sdk import Client
+from steadhold.sdk import Client, locks_holding
 from steadhold.sdk.errors import LockLost
 from steadhold.testing.protected import ProtectedTable
 
 url, key, dsn = sys.argv[1:]
+locks_holding.RENEWALS = 100  # so it is asked soon after it woke
+lost = threading.Event()
 with Client(url, key) as client, psycopg.connect(dsn, autocommit=True, options="-c search_path=theirs") as conn:
     told = {}
     try:
-        with client.locks.hold("a", owner="paused", ttl=1) as lock:
+        with client.locks.hold("a", owner="paused", ttl=30, on_lost=lost.set) as lock:
             client.state.create("n", "first", fences=[lock.grant])
             table = ProtectedTable(conn)
             assert table.write("n", lock.fence, "first")
@@ -46,12 +49,21 @@ with Client(url, key) as client, psycopg.connect(dsn, autocommit=True, options="
                 job = http.post("/v1/jobs", json={"type": "t"}, headers={"idempotency-key": "late"})
                 told["jobs"] = job.json()["code"]
             told["table"] = table.write("n", lock.fence, "late")
+            assert lost.wait(60)
             lock.ensure_held()
             told["ensure_held"] = "went on"
-    except LockLost as lost:
-        told["lost"] = lost.code
+    except LockLost as error:
+        told["lost"] = error.code
 print(json.dumps(told), flush=True)
 """
+
+
+@pytest.fixture(autouse=True)
+def server_clock(site):  # noqa: F811
+    """The time of the server, which stands unless a test moves it: only the holder's own goes on."""
+    with standing(site.database):
+        yield site.database.clock
+    site.database.clock.reset()
 
 
 @pytest.fixture
@@ -64,7 +76,7 @@ def theirs(site):  # noqa: F811
         yield table
 
 
-def test_a_paused_holder_wakes_after_its_time_and_is_refused_everywhere(site, key, theirs):  # noqa: F811
+def test_a_paused_holder_wakes_after_its_time_and_is_refused_everywhere(site, key, theirs, server_clock):  # noqa: F811
     paused = subprocess.Popen(
         [sys.executable, "-c", HOLDER, site.url, key.key, site.database.dsn],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -73,6 +85,7 @@ def test_a_paused_holder_wakes_after_its_time_and_is_refused_everywhere(site, ke
     try:
         assert paused.stdout.readline().strip() == "1"
         paused.send_signal(signal.SIGSTOP)
+        server_clock.move(31)
         with Client(site.url, key.key) as client, client.locks.hold("a", owner="next", ttl=30) as lock:
             assert lock.fence == 2
             client.state.put("n", "second", if_revision=1, fences=[lock.grant])
@@ -93,13 +106,14 @@ def test_a_paused_holder_wakes_after_its_time_and_is_refused_everywhere(site, ke
         paused.stdout.close()
 
 
-async def test_a_holder_that_is_cut_off_is_told_before_another_is_granted(site, key):  # noqa: F811
+async def test_a_holder_that_is_cut_off_is_told_before_another_is_granted(site, key, server_clock):  # noqa: F811
     """Nothing comes through any more: the block is interrupted by this machine's own clock, and then comes the next."""
-    order = []
+    entered, order = [], []
 
     async def hold(client, relay):
         async with client.locks.hold("a", owner="cut", ttl=2) as lock:
             relay.fall_silent()
+            entered.append(CLOCK())
             order.append(lock)
             await asyncio.Event().wait()
 
@@ -117,12 +131,14 @@ async def test_a_holder_that_is_cut_off_is_told_before_another_is_granted(site, 
                 await held
             lost_at = CLOCK()
             (lock,) = order
+            assert lock.relied_until <= entered[0] + 2
             assert lost_at >= lock.relied_until
+            server_clock.move(2)
             await following
             assert order[1] == 2
 
 
-def test_a_thread_that_is_cut_off_is_told(site, key):  # noqa: F811
+def test_a_thread_that_is_cut_off_is_told(site, key, server_clock):  # noqa: F811
     told = threading.Event()
 
     def work(client, relay):
@@ -135,5 +151,6 @@ def test_a_thread_that_is_cut_off_is_told(site, key):  # noqa: F811
     with Relay(site.url) as relay, Client(relay.url, key.key, timeout=2) as client:
         with pytest.raises(LockLost, match="time is over"):
             work(client, relay)
+        server_clock.move(1)
         with Client(site.url, key.key) as other, other.locks.hold("a") as lock:
             assert lock.fence == 2
