@@ -10,6 +10,9 @@ from steadhold.commits.ops import APPLY, REQUIRE
 from steadhold.kit.ids import new_id
 from steadhold.locks.routes import free, line
 
+# Who waits for a lock and is not heard for a moment is not counted: the machine may be as slow as it is.
+pytestmark = pytest.mark.usefixtures("clock")
+
 HASH = "sha256:" + "a" * 64
 MEANT = {"effect_id": "e", "kind": "k", "target": "t", "request_digest": HASH}
 ARTIFACT = {"reference": "release", "version": "1", "hash": HASH}

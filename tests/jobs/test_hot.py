@@ -77,9 +77,9 @@ def test_a_claim_of_both_kinds_goes_by_priority_and_time(desk, pair):
     assert [job.id for job in desk.claim("w", ["unlimited", "limited"], 5)] == ids[2:3]
 
 
-def test_a_lease_is_cut_by_what_the_job_is_held_to(desk):
+def test_a_lease_is_cut_by_what_the_job_is_held_to(desk, clock):
     job = desk.running(deadline_seconds=7)
-    assert job.lease_seconds == pytest.approx(7, abs=1)
+    assert job.lease_seconds == pytest.approx(7, abs=0.01)
     desk.accepted("u")
     (short,) = desk.claim("w", ["u"], 1, 3)
     assert short.lease_seconds == 3

@@ -203,7 +203,7 @@ def test_a_claims_key_is_known_as_long_as_it_says_and_then_announced(fresh_datab
         with conn.transaction():
             jobs.submit(conn, workspace, jobs.Submission("t"))
             assert len(jobs.claim(conn, workspace, "w", ["t"], 1, key="c")) == 1
-        fresh_database.clock.move(CLAIM_KEY_SECONDS_MAX + (1 if late else -1))
+        fresh_database.clock.move(CLAIM_KEY_SECONDS_MAX + (1 if late else -3_600))
         announced = conn.execute("select duty from steadhold.due_jobs() where workspace = %s", [workspace]).fetchall()
         assert announced == ([("jobs.retention",)] if late else [])
         with conn.transaction():

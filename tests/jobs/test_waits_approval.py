@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -76,7 +76,7 @@ def test_a_wait_for_one_that_has_expired_unswept_is_woken_by_the_sweep(desk, peo
 
 def test_a_bound_of_the_jobs_own(desk, people, clock):
     job, approval = desk.running(), people.ask()
-    desk.said(job, Wait("go", ApprovalEnd(approval), datetime.now(UTC).replace(microsecond=0)))
+    desk.said(job, Wait("go", ApprovalEnd(approval), clock.now().replace(microsecond=0)))
     clock.move(2)
     assert desk.wake(10) == 1
     assert told(desk, job.id) == {"why": "timed_out"}
