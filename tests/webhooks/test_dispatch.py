@@ -14,7 +14,7 @@ from tests.webhooks.house import BY, event
 from tests.webhooks.receivers import never, receiving, says
 from tests.webhooks.site import SECRET, far, sending
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clock")]
 
 
 async def test_what_is_due_is_sent_and_settled(site):

@@ -14,7 +14,7 @@ from tests.webhooks.house import event
 from tests.webhooks.receivers import cut, drips, floods, never, receiving, says, sends
 from tests.webhooks.site import far, sending
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clock")]
 
 METADATA = "http://169.254.169.254/latest/meta-data/"
 OK = b"HTTP/1.1 200 OK\r\n"
