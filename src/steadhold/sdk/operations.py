@@ -79,8 +79,8 @@ class OperationsRoom(Room[Mode]):
 
         Waits for the receipt. If there is none, the operation is abandoned, so that a late copy of it changes
         nothing; with `resend`, the request of an `OutcomeUnknown` is sent again instead, under the same id.
-        For a verb whose row answers for itself (claim, heartbeat, checkpoint, settle, an event to an inbox, a lock), call
-        that verb again instead; where only its id is given, that it has no receipt is not known here.
+        For a verb whose row answers for itself (claim, heartbeat, checkpoint, settle, an event to an inbox, a lock)
+        call that verb again instead. Where only an id is given, nobody knows here that its verb has no receipt.
 
         Raises:
             TypeError: `resend` needs the `OutcomeUnknown` itself, which holds the request; or it is of a verb that has
