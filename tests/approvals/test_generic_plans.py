@@ -5,31 +5,19 @@ from __future__ import annotations
 import pytest
 
 from steadhold.approvals.moving import SQL
-from steadhold.play.transaction import opening
-from tests.operations.generic_plan import WHOLE, walks
+from tests.operations.generic_plan import WHOLE, crowd, walks
 
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        conn.execute(
-            "insert into steadhold.approvals (workspace, id, revision, reference, version, hash, action, title,"
-            " requester, approvers_scope, quorum, allow_requester, created_at, expires_at, usable_seconds, state,"
-            " ended_at, due_at) select %s, gen_random_uuid(), 1, 'r', '1', 'sha256:' || repeat('0', 64), 'a', 't', 'q',"
-            " 'approvals:vote', 1, false, c, c + interval '1 hour', 60, case when n %% 50 = 0 then 'pending' else"
-            " 'rejected' end, case when n %% 50 > 0 then c end, case when n %% 50 = 0 then c + interval '1 hour' end"
-            " from generate_series(1, 5000) n cross join (select steadhold.clock()) as c (c)",
-            [workspace],
-        )
-        conn.execute(
-            "insert into steadhold.approval_acts (workspace, approval, revision, act, subject, scopes, at)"
-            " select workspace, id, 1, 'request', 'q', '{}', created_at from steadhold.approvals where workspace = %s",
-            [workspace],
-        )
-        conn.execute("analyze steadhold.approvals, steadhold.approval_acts")
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
+crowded = crowd("""
+insert into steadhold.approvals
+    (workspace, id, revision, reference, version, hash, action, title, requester, approvers_scope, quorum,
+    allow_requester, created_at, expires_at, usable_seconds, state, ended_at, due_at)
+  select %(w)s, gen_random_uuid(), 1, 'r', '1', 'sha256:' || repeat('0', 64), 'a', 't', 'q', 'approvals:vote', 1,
+    false, c, c + interval '1 hour', 60, case when n %% 50 = 0 then 'pending' else 'rejected' end,
+    case when n %% 50 > 0 then c end, case when n %% 50 = 0 then c + interval '1 hour' end
+  from generate_series(1, 5000) n, steadhold.clock() c;
+insert into steadhold.approval_acts (workspace, approval, revision, act, subject, scopes, at)
+  select workspace, id, 1, 'request', 'q', '{}', created_at from steadhold.approvals where workspace = %(w)s
+""")
 
 
 @pytest.mark.parametrize("name", ["request", "hold", "look", "deeds", "move", "passing", "approved"])

@@ -5,24 +5,15 @@ from __future__ import annotations
 import pytest
 
 from steadhold.blobs.plans import SQL
-from steadhold.play.transaction import opening
 from tests.operations.generic_plan import WHOLE, crowd, walks
 
-CROWD = """
+crowded = crowd("""
 insert into steadhold.blobs (workspace, digest, bytes)
   select %(w)s, sha256(n::text::bytea), 'x' from generate_series(1, 5000) n;
 insert into steadhold.pins (workspace, owner, digest)
   select %(w)s, 'o' || n / 10, sha256(n::text::bytea) from generate_series(1, 5000) n;
 insert into steadhold.unpinned select %(w)s, sha256(n::text::bytea) from generate_series(1, 5000) n
-"""
-
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with crowd(database, workspace, CROWD, "steadhold.blobs, steadhold.pins, steadhold.unpinned") as conn:
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
+""")
 
 
 @pytest.mark.parametrize("name", ["pin", "unpin", "pinned", "read", "part", "adopt", "adopt_rest", "drop", "prune"])

@@ -10,8 +10,7 @@ from steadhold.commits.ops import APPLY, REQUIRE
 from steadhold.kit.ids import new_id
 from steadhold.locks.routes import free, line
 
-# Who waits for a lock and is not heard for a moment is not counted: the machine may be as slow as it is.
-pytestmark = pytest.mark.usefixtures("clock")
+pytestmark = pytest.mark.usefixtures("clock")  # it stands: who is slow to say that it waits is counted all the same
 
 HASH = "sha256:" + "a" * 64
 MEANT = {"effect_id": "e", "kind": "k", "target": "t", "request_digest": HASH}
@@ -32,8 +31,7 @@ async def test_every_op_in_one_commit(house):
     await house.put("config")
     await house.put("old")
     job, other, fence = await house.running(), await house.running(), await house.locked()
-    approval = await house.approved(**ARTIFACT)
-    epoch = await house.inbox()
+    approval, epoch = await house.approved(**ARTIFACT), await house.inbox()
     for name in ("o", "p"):
         await house.ask("POST", f"/v1/aggregates/{name}/events", {"events": [{"type": "t"}]}, if_none_match="*")
     require = [
@@ -66,20 +64,8 @@ async def test_every_op_in_one_commit(house):
     assert got.status == 200, got.json
     assert [done["status"] for done in got.json["require"]] == [200] * len(require)
     assert [done["op"] for done in got.json["apply"]] == [item["op"] for item in apply]
-    assert [done["status"] for done in got.json["apply"]] == [
-        200,
-        201,
-        204,
-        202,
-        201,
-        200,
-        204,
-        201,
-        200,
-        201,
-        201,
-        201,
-    ]
+    statuses = [200, 201, 204, 202, 201, 200, 204, 201, 200, 201, 201, 201]
+    assert [done["status"] for done in got.json["apply"]] == statuses
     used, made, deleted, submitted, _, settled, _, appended, acked, told, planned, written = got.json["apply"]
     assert used["result"]["grant"]["state"] == "used"
     assert (made["revision"], made["result"]) == (1, {"name": "a/b", "revision": 1})

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from steadhold.context.writing import SQL
-from steadhold.play.transaction import opening
 from tests.operations.generic_plan import WHOLE, conditions, crowd, walks
 
 TABLES = ("context_files", "context_revisions", "context_pins", "context_uploads", "blobs")
-PLANTED = """
+crowded = crowd("""
 insert into steadhold.context_files
   (workspace, path, file, revision, present, bytes, digest, content_type, changed_at)
   select %(w)s, 'n/' || n, steadhold.file_of(n::text, 1), 1, n %% 10 > 0, 1, sha256(n::text::bytea), '',
@@ -24,17 +23,8 @@ insert into steadhold.context_pins (workspace, path, revision, owner, bytes, dig
   select r.workspace, r.path, 1, r.path, 1, r.digest, '' from steadhold.context_revisions r
   where r.workspace = %(w)s;
 insert into steadhold.context_uploads (workspace, upload, names, bytes, until)
-  select %(w)s, n::text, 1, 1, steadhold.clock() from generate_series(1, 5000) n;
-"""
-
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with crowd(database, workspace, PLANTED, ", ".join(f"steadhold.{table}" for table in TABLES)) as conn:
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
-
+  select %(w)s, n::text, 1, 1, steadhold.clock() from generate_series(1, 5000) n
+""")
 
 COUNTING = {"usage", "reserve", "pin", "covered"}
 """These count what a workspace has, or only insert, or ask a function that looks by itself."""

@@ -5,46 +5,27 @@ from __future__ import annotations
 import pytest
 
 from steadhold.effects.moving import SQL
-from steadhold.play.transaction import opening
-from tests.operations.generic_plan import WHOLE, walks
+from tests.operations.generic_plan import WHOLE, crowd, walks
 
 TABLES = ("effects", "effect_history", "effect_facts", "journal_entries")
 
 
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        conn.execute(
-            "insert into steadhold.effects (workspace, id, revision, kind, target, request_digest, repeatable,"
-            " planned_by, planned_at, expires_in_seconds, expires_at, execution, settlement, reconciliation,"
-            " initiations, needed_for, needed_since, announce_at, due_at)"
-            " select %s, 'e' || n, 1, 'k', 't', 'sha256:' || repeat('0', 64), false, 'w', c, 60, c, 'succeeded',"
-            " 'none', case when n %% 50 = 0 then 'needed' else 'not_needed' end, 1,"
-            " case when n %% 50 = 0 then 'contradiction' else '' end, case when n %% 50 = 0 then c end,"
-            " case when n %% 50 = 0 then c end, case when n %% 50 = 0 then c end"
-            " from generate_series(1, 5000) n cross join (select steadhold.clock()) as c (c)",
-            [workspace],
-        )
-        conn.execute(
-            "insert into steadhold.effect_history (workspace, effect, revision, machine, at, actor)"
-            " select workspace, id, 1, 'execution', planned_at, 'w' from steadhold.effects where workspace = %s",
-            [workspace],
-        )
-        conn.execute(
-            "insert into steadhold.effect_facts (workspace, effect, evidence_id, digest, answer)"
-            " select workspace, id, 'e', '', '' from steadhold.effects where workspace = %s",
-            [workspace],
-        )
-        conn.execute(
-            "insert into steadhold.journal_entries (workspace, journal, id, amount, currency, actor, at)"
-            " select workspace, 'j', id, '1', 'EUR', 'w', planned_at from steadhold.effects where workspace = %s",
-            [workspace],
-        )
-        conn.execute("analyze steadhold.effects, steadhold.effect_history, steadhold.effect_facts")
-        conn.execute("analyze steadhold.journal_entries")
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
+crowded = crowd("""
+insert into steadhold.effects
+    (workspace, id, revision, kind, target, request_digest, repeatable, planned_by, planned_at, expires_in_seconds,
+    expires_at, execution, settlement, reconciliation, initiations, needed_for, needed_since, announce_at, due_at)
+  select %(w)s, 'e' || n, 1, 'k', 't', 'sha256:' || repeat('0', 64), false, 'w', c, 60, c, 'succeeded', 'none',
+    case when n %% 50 = 0 then 'needed' else 'not_needed' end, 1,
+    case when n %% 50 = 0 then 'contradiction' else '' end, case when n %% 50 = 0 then c end,
+    case when n %% 50 = 0 then c end, case when n %% 50 = 0 then c end
+  from generate_series(1, 5000) n, steadhold.clock() c;
+insert into steadhold.effect_history (workspace, effect, revision, machine, at, actor)
+  select workspace, id, 1, 'execution', planned_at, 'w' from steadhold.effects where workspace = %(w)s;
+insert into steadhold.effect_facts (workspace, effect, evidence_id, digest, answer)
+  select workspace, id, 'e', '', '' from steadhold.effects where workspace = %(w)s;
+insert into steadhold.journal_entries (workspace, journal, id, amount, currency, actor, at)
+  select workspace, 'j', id, '1', 'EUR', 'w', planned_at from steadhold.effects where workspace = %(w)s
+""")
 
 
 @pytest.mark.parametrize(

@@ -5,45 +5,33 @@ from __future__ import annotations
 import pytest
 
 from steadhold.events.plans import SQL
-from steadhold.play.transaction import opening
-from tests.operations.generic_plan import WHOLE, walks
+from tests.operations.generic_plan import WHOLE, crowd, walks
 
-EVENT = "aggregate_id, aggregate_revision, type, event_id, schema_version, data_ref, occurred_at, matched_at"
-"""Most have been matched long ago, as is so where a relay lives."""
+WHOSE = "case when n > 5000 then 'w' || n else %(w)s end"
+"""One workspace is large, and most are small."""
 
-PUBLICATION = "aggregate_id, aggregate_revision, subscription, id, target, lane, key, made_at"
-SUBSCRIPTION = "subscription, revision, types, aggregates, target, ordered, made_at, changed_at"
-
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which one workspace is large and most are small."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        place = "case when n > 5000 then 'w' || n else %s end"
-        for columns, values in {
-            f"events (workspace, {EVENT})": (
-                "'a' || n, 1, 't', 'e' || n, 1, 'r', steadhold.clock(),"
-                " case when mod(n, 100) > 0 then steadhold.clock() end"
-            ),
-            "aggregates (workspace, aggregate_id, revision)": "'a' || n, 1",
-            "heads (workspace, subject, revision, state, open, of)": "'h' || n, 1, 's', true, 'o' || n",
-            "waits (workspace, job_id, subject, stage, due_at, what)": (
-                "lpad(n::text, 32, '0')::uuid, 'h' || n, 's', steadhold.clock() + n * interval '1 s', ''"
-            ),
-            f"publications (workspace, {PUBLICATION})": (
-                "'a' || n, 1, 's', lpad(n::text, 32, '0')::uuid, 'inbox:x', mod(n, 16), 'a' || n, steadhold.clock()"
-            ),
-            f"subscriptions (workspace, {SUBSCRIPTION})": (
-                "'s' || n, 1, '{}', '{}', 'inbox:x', true, steadhold.clock(), steadhold.clock()"
-            ),
-        }.items():
-            conn.execute(
-                f"insert into steadhold.{columns} select {place}, {values} from generate_series(1, 9000) n", [workspace]
-            )
-        conn.execute("analyze steadhold.events, steadhold.aggregates, steadhold.heads, steadhold.waits")
-        conn.execute("analyze steadhold.publications, steadhold.subscriptions")
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
+crowded = crowd(f"""
+insert into steadhold.events
+    (workspace, aggregate_id, aggregate_revision, type, event_id, schema_version, data_ref, occurred_at, matched_at)
+  select {WHOSE}, 'a' || n, 1, 't', 'e' || n, 1, 'r', c, case when n %% 100 > 0 then c end
+  from generate_series(1, 9000) n, steadhold.clock() c;
+insert into steadhold.aggregates (workspace, aggregate_id, revision)
+  select {WHOSE}, 'a' || n, 1 from generate_series(1, 9000) n;
+insert into steadhold.heads (workspace, subject, revision, state, open, of)
+  select {WHOSE}, 'h' || n, 1, 's', true, 'o' || n from generate_series(1, 9000) n;
+insert into steadhold.waits (workspace, job_id, subject, stage, due_at, what)
+  select {WHOSE}, lpad(n::text, 32, '0')::uuid, 'h' || n, 's', c + n * interval '1 s', ''
+  from generate_series(1, 9000) n, steadhold.clock() c;
+insert into steadhold.publications
+    (workspace, aggregate_id, aggregate_revision, subscription, id, target, lane, key, made_at)
+  select {WHOSE}, 'a' || n, 1, 's', lpad(n::text, 32, '0')::uuid, 'inbox:x', n %% 16, 'a' || n, c
+  from generate_series(1, 9000) n, steadhold.clock() c;
+insert into steadhold.subscriptions
+    (workspace, subscription, revision, types, aggregates, target, ordered, made_at, changed_at)
+  select {WHOSE}, 's' || n, 1, '{{}}', '{{}}', 'inbox:x', true, c, c
+  from generate_series(1, 9000) n, steadhold.clock() c
+""")
+"""Most events have been matched long ago, as is so where a relay lives."""
 
 
 @pytest.mark.parametrize(

@@ -5,24 +5,14 @@ from __future__ import annotations
 import pytest
 
 from steadhold.fences.plans import SQL
-from steadhold.play.transaction import opening
-from tests.operations.generic_plan import WHOLE, walks
+from tests.operations.generic_plan import WHOLE, crowd, walks
 
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which one workspace is large and most are small."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        conn.execute(
-            "insert into steadhold.grants (workspace, subject, fence, holder, key, length_seconds, until, check_at)"
-            " select case when n > 5000 then 'w' || n else %s end, 'job:' || n, 1, 'a', 'k' || n, 60,"
-            " steadhold.clock() + n * interval '1 s', steadhold.clock() + n * interval '1 s'"
-            " from generate_series(1, 9000) n",
-            [workspace],
-        )
-        conn.execute("analyze steadhold.grants")
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
+crowded = crowd("""
+insert into steadhold.grants (workspace, subject, fence, holder, key, length_seconds, until, check_at)
+  select case when n > 5000 then 'w' || n else %(w)s end, 'job:' || n, 1, 'a', 'k' || n, 60, at, at
+  from generate_series(1, 9000) n, steadhold.clock() c, lateral (select c + n * interval '1 s' as at) until
+""")
+"""One workspace is large, and most are small."""
 
 
 @pytest.mark.parametrize("name", ["grant", "restart", "look", "hold", "own", "renew", "release", "finish", "drop"])

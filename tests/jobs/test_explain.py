@@ -6,9 +6,9 @@ import pytest
 
 from steadhold import jobs
 from steadhold.jobs.moving import SQL
-from steadhold.play.transaction import PLAN_ONCE
 from steadhold.testing.database import copied
-from tests.operations.due import asked
+from tests.operations import due
+from tests.operations.generic_plan import WHOLE, planned, settle, walks
 
 BY_ID = (
     "hold", "complete", "finish", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat",
@@ -48,59 +48,40 @@ def filled(request, server_run):
 def crowded(filled):
     database, workspace, _ = filled
     with database.enter(workspace) as conn, conn.transaction():
-        conn.execute(PLAN_ONCE)
+        settle(conn, workspace)
         yield conn, workspace
-
-
-def nodes(plan):
-    yield plan
-    for inner in plan.get("Plans", ()):
-        yield from nodes(inner)
-
-
-def plan_of(conn, sql, **said):
-    """The plan of what is asked, each parameter as it would be written in SQL, or null."""
-    conn.execute(f"prepare asked as {sql.numbered}".encode())
-    asked = ", ".join(said.get(param, "null") for param in sql.params)
-    ((found,),) = conn.execute(f"explain (format json) execute asked({asked})".encode()).fetchall()
-    return list(nodes(found[0]["Plan"]))
 
 
 @pytest.mark.parametrize("name", BY_ID)
 def test_a_job_is_found_by_its_id(crowded, name):
-    found = plan_of(crowded[0], getattr(SQL, name))
-    on_jobs = [node for node in found if node.get("Relation Name") == "jobs" and "Scan" in node["Node Type"]]
-    indexes = {node.get("Index Name") for node in found if "Index Name" in node}
-    assert on_jobs
-    assert all(node["Node Type"] in ("Index Scan", "Bitmap Heap Scan", "Index Only Scan") for node in on_jobs)
-    assert "jobs_pkey" in indexes
-    assert indexes & PARTIAL == set()
+    found = walks(crowded[0], getattr(SQL, name))["jobs"]
+    assert "jobs_pkey" in found
+    assert found & (PARTIAL | WHOLE) == set()
 
 
 @pytest.mark.parametrize("name", BY_ID)
 def test_many_jobs_are_not_compared_each_with_each(crowded, filled, name):
     """Items and rows are merged or hashed. Before its first statistics a PostgreSQL may compare them, in memory."""
     *_, known = filled
-    loops = [node for node in plan_of(crowded[0], getattr(SQL, name)) if node["Node Type"] == "Nested Loop"]
+    loops = [node for node in planned(crowded[0], getattr(SQL, name)) if node["Node Type"] == "Nested Loop"]
     compared = [node["Join Filter"] for node in loops if "Join Filter" in node]
     assert compared == [] if known else len(compared) <= 1
 
 
 def test_a_claim_walks_the_ready_jobs_priority_by_priority(crowded):
-    found = plan_of(crowded[0], SQL.take)
-    (walk,) = [node for node in found if node.get("Index Name") == "jobs_ready"]
+    conn, _ = crowded
+    (walk,) = [node for node in planned(conn, SQL.take) if node.get("Index Name") == "jobs_ready"]
     for bound in ("type", "priority", "run_at"):
         assert bound in walk["Index Cond"]
     assert walk["Index Cond"].count("run_at") == 2
-    scans = [node for node in found if node.get("Relation Name") == "jobs" and "Scan" in node["Node Type"]]
-    assert {node["Index Name"] for node in scans} == {"jobs_ready", "jobs_pkey", "jobs_active"}
+    assert walks(conn, SQL.take)["jobs"] == {"jobs_ready", "jobs_pkey", "jobs_active"}
 
 
 @pytest.mark.parametrize(
     ("name", "index"), [("overdue", "jobs_overdue"), ("forgettable", "jobs_forgettable"), ("outlived", "jobs_ended")]
 )
 def test_a_sweep_reads_what_is_due(crowded, name, index):
-    assert index in {node.get("Index Name") for node in plan_of(crowded[0], getattr(SQL, name))}
+    assert index in walks(crowded[0], getattr(SQL, name))["jobs"]
 
 
 @pytest.mark.parametrize(("state", "index"), [(1, "jobs_active"), (2, "jobs_active"), (4, "jobs_failed")])
@@ -110,8 +91,8 @@ def test_a_list_of_few_among_many_has_its_index(crowded, state, index):
     assert SQL.page.anew
     conn.execute("set local plan_cache_mode = force_custom_plan")
     newest = "'ffffffff-ffff-ffff-ffff-ffffffffffff'"
-    found = plan_of(conn, SQL.page, workspace=f"'{workspace}'", state=str(state), before=newest, limit="101")
-    assert index in {node.get("Index Name") for node in found}
+    found = walks(conn, SQL.page, workspace=f"'{workspace}'", state=str(state), before=newest, limit="101")
+    assert index in found["jobs"]
 
 
 def test_a_claim_of_one_among_many(crowded):
@@ -130,9 +111,9 @@ def test_who_waits_for_an_inbox_is_found_by_index(filled):
             [workspace],
         )
     with database.enter(workspace) as conn, conn.transaction():
-        conn.execute("set local plan_cache_mode = force_generic_plan")
-        plan = plan_of(conn, SQL.watchers, workspace=f"'{workspace}'", inboxes="'{i7}'", limit="10")
-    assert "waits_by_inbox" in {node.get("Index Name") for node in plan}
+        settle(conn, workspace)
+        found = walks(conn, SQL.watchers)
+    assert "waits_by_inbox" in found["waits"]
 
 
 @pytest.mark.parametrize("statistics", ["none", "gathered"])
@@ -154,11 +135,10 @@ def test_whether_an_inbox_that_is_waited_for_has_news_is_asked_by_its_key(server
             )
             if statistics == "gathered":
                 owner.execute("analyze steadhold.inboxes, steadhold.inbox_watches")
-            ((found,),) = owner.execute(f"explain (format json) {asked(owner, 'due_watches')}".encode()).fetchall()
-            planned = list(nodes(found[0]["Plan"]))
+            plan = due.planned(owner, "due_watches")
         with database.enter(workspace) as conn, conn.transaction():
-            conn.execute("set local plan_cache_mode = force_generic_plan")
-            planned += plan_of(conn, SQL.news, workspace=f"'{workspace}'", limit="10")
-    on_inboxes = [node for node in planned if node.get("Relation Name") == "inboxes"]
+            settle(conn, workspace)
+            plan += planned(conn, SQL.news)
+    on_inboxes = [node for node in plan if node.get("Relation Name") == "inboxes"]
     assert [node["Node Type"] for node in on_inboxes] == ["Index Scan"] * 2
     assert all("name = " in node["Index Cond"] for node in on_inboxes)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from steadhold.jobs.moving import SQL
-from steadhold.play.transaction import opening
 from tests.operations.generic_plan import WHOLE, crowd, walks
 
 TABLES = (
     "jobs", "checkpoints", "job_signals", "job_configurations", "job_types", "job_tags", "waits",
     "inboxes",
 )  # fmt: skip
-CROWD = """
+crowded = crowd("""
 insert into steadhold.jobs
     (workspace, id, root, type, configuration_revision, priority, revision, attempts_max, lease_seconds, run_at,
     created_at, input_digest, retry_of)
@@ -36,15 +35,7 @@ insert into steadhold.waits (workspace, job_id, stage, what, inbox, epoch, seen)
   select %(w)s, md5(n::text)::uuid, 's', '', 'i' || n %% 100, 'e', n from generate_series(1, 5000) n;
 insert into steadhold.inboxes (workspace, name, id, revision, present, epoch, incarnation, made_at, changed_at)
   select %(w)s, 'i' || n, gen_random_uuid(), 1, true, 'e', 0, c, c from generate_series(1, 5000) n, steadhold.clock() c
-"""
-
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with crowd(database, workspace, CROWD) as conn:
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
+""")
 
 
 WRITES = {"claim_once", "keep", "moment", "occupy", "tag", "turn", "watch"}

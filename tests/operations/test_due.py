@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.operations.due import EXECUTES
 from tests.operations.generic_plan import crowd
 
@@ -12,7 +10,7 @@ BY_INDEX = {
     "jit=off", "search_path=pg_catalog, pg_temp",
 }  # fmt: skip
 
-CROWD = """
+crowded = crowd("""
 insert into steadhold.receipts
     (workspace, key, abandoned, kind, scope, scoped, subject, status, body, content_type, headers, committed_at)
   select %(w)s, 'k' || n, false, 'k', 's', 's', 'u', 200, '', 't', '', c
@@ -20,17 +18,12 @@ insert into steadhold.receipts
 insert into steadhold.grants (workspace, subject, fence, holder, length_seconds, until, check_at)
   select %(w)s, 'lock:l' || n, 1, 'h', 30, c, c + interval '1 hour'
   from generate_series(1, 3000) n, steadhold.clock() c
-"""
+""")
+"""Much is kept of which nothing is due."""
+
 READ = """
 select sum(seq_tup_read + idx_tup_fetch)::int from pg_stat_xact_user_tables where relname in ('grants', 'receipts')
 """
-
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which much is kept of which nothing is due."""
-    with crowd(database, workspace, CROWD, "steadhold.receipts, steadhold.grants") as conn:
-        yield conn
 
 
 def test_what_is_not_due_is_not_read(crowded):

@@ -5,25 +5,14 @@ from __future__ import annotations
 import pytest
 
 from steadhold.operations.plans import SQL
-from steadhold.play.transaction import opening
-from tests.operations.generic_plan import walks
+from tests.operations.generic_plan import crowd, walks
 
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        conn.execute(
-            "insert into steadhold.claims select %s, 'k' || n, '' from generate_series(1, 5000) n", [workspace]
-        )
-        conn.execute(
-            "insert into steadhold.receipts select %s, 'k' || n, false, '', '', '', '', 200, '', '', '[]', null, null,"
-            " null, steadhold.clock() from generate_series(1, 5000) n",
-            [workspace],
-        )
-        conn.execute("analyze steadhold.claims, steadhold.receipts")
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
+crowded = crowd("""
+insert into steadhold.claims select %(w)s, 'k' || n, '' from generate_series(1, 5000) n;
+insert into steadhold.receipts
+  select %(w)s, 'k' || n, false, '', '', '', '', 200, '', '', '[]', null, null, null, steadhold.clock()
+  from generate_series(1, 5000) n
+""")
 
 
 @pytest.mark.parametrize("name", ["recall", "look", "free"])

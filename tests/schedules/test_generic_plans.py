@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold.play.transaction import opening
 from steadhold.schedules.recording import SQL
-from tests.operations.generic_plan import WHOLE, walks
+from tests.operations.generic_plan import WHOLE, crowd, walks
 
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        conn.execute(
-            "insert into steadhold.schedules (workspace, id, revision, spec, since, cursor, next_at, tables, made_at,"
-            " changed_at) select %s, 's' || n, 1, '', c, c, c + n * interval '1 minute', 'x', c, c"
-            " from generate_series(1, 5000) n, (select steadhold.clock() as c) now",
-            [workspace],
-        )
-        conn.execute(
-            "insert into steadhold.schedule_runs (workspace, schedule, scheduled_at, manual, last_at, count, local,"
-            " window_start, trigger_id, revision, outcome, reason, live, recorded_at)"
-            " select %s, 's' || n %% 10, c + n * interval '1 minute', false, c + n * interval '1 minute', 1, '', c,"
-            " gen_random_uuid(), 1, 2, 'paused', false, c"
-            " from generate_series(1, 5000) n, (select steadhold.clock() as c) now",
-            [workspace],
-        )
-        conn.execute("analyze steadhold.schedules, steadhold.schedule_runs")
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
+crowded = crowd("""
+insert into steadhold.schedules
+    (workspace, id, revision, spec, since, cursor, next_at, tables, made_at, changed_at)
+  select %(w)s, 's' || n, 1, '', c, c, c + n * interval '1 minute', 'x', c, c
+  from generate_series(1, 5000) n, steadhold.clock() c;
+insert into steadhold.schedule_runs
+    (workspace, schedule, scheduled_at, manual, last_at, count, local, window_start, trigger_id, revision, outcome,
+    reason, live, recorded_at)
+  select %(w)s, 's' || n %% 10, c + n * interval '1 minute', false, c + n * interval '1 minute', 1, '', c,
+    gen_random_uuid(), 1, 2, 'paused', false, c
+  from generate_series(1, 5000) n, steadhold.clock() c;
+insert into steadhold.jobs
+    (workspace, id, root, type, configuration_revision, priority, revision, attempts_max, lease_seconds, run_at,
+    created_at, input_digest)
+  select %(w)s, md5(n::text)::uuid, md5(n::text)::uuid, 't', 0, 5, 1, 10, 30, c, c, ''
+  from generate_series(1, 5000) n, steadhold.clock() c
+""")
 
 
 APART = {"schedules.record", "schedules.glance"}
@@ -41,7 +35,7 @@ LOOKING = [statement for statement in SQL if statement.name not in APART]
 @pytest.mark.parametrize("statement", LOOKING, ids=lambda statement: statement.name)
 def test_nothing_is_scanned(crowded, statement):
     found = walks(crowded, statement)
-    assert [found[table] for table in ("schedules", "schedule_runs") if WHOLE & found.get(table, set())] == []
+    assert [found[table] for table in ("schedules", "schedule_runs", "jobs") if WHOLE & found.get(table, set())] == []
 
 
 @pytest.mark.parametrize(

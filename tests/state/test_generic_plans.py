@@ -7,32 +7,20 @@ import pytest
 from steadhold import state
 from steadhold.kit.limits import PATH_BYTES_MAX
 from steadhold.kit.paths import BEHIND_ALL
-from steadhold.play.transaction import opening
 from steadhold.state.plans import SQL
-from tests.operations.generic_plan import WHOLE, conditions, walks
+from tests.operations.generic_plan import WHOLE, conditions, crowd, walks
+
+crowded = crowd("""
+insert into steadhold.state (workspace, name, revision, present, bytes, digest, changed_at)
+  select %(w)s, 'n/' || n, 1, n %% 10 > 0, 1, '', steadhold.clock() from generate_series(1, 5000) n;
+insert into steadhold.state_revisions (workspace, name, revision, body, digest, written_at)
+  select %(w)s, 'n/' || n, 1, '1', '', steadhold.clock() from generate_series(1, 5000) n
+""")
 
 
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        names = "select %s, 'n/' || n, 1"
-        conn.execute(
-            "insert into steadhold.state (workspace, name, revision, present, bytes, digest, changed_at)"
-            f" {names}, n %% 10 > 0, 1, '', steadhold.clock() from generate_series(1, 5000) n",
-            [workspace],
-        )
-        conn.execute(
-            "insert into steadhold.state_revisions (workspace, name, revision, body, digest, written_at)"
-            f" {names}, '1', '', steadhold.clock() from generate_series(1, 5000) n",
-            [workspace],
-        )
-        conn.execute("analyze steadhold.state, steadhold.state_revisions")
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
-
-
-@pytest.mark.parametrize("name", ["write", "look", "look_at", "hold", "revisions", "old_tombstones", "bury"])
+@pytest.mark.parametrize(
+    "name", ["write", "look", "look_at", "hold", "readable", "revisions", "old_tombstones", "bury"]
+)
 def test_nothing_is_scanned(crowded, name):
     found = walks(crowded, getattr(SQL, name))
     assert [found[table] for table in ("state", "state_revisions") if WHOLE & found.get(table, set())] == []

@@ -4,49 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from steadhold.play.transaction import opening
 from steadhold.webhooks.plans import SQL
-from tests.operations.generic_plan import WHOLE, walks
+from tests.operations.generic_plan import WHOLE, crowd, walks
 
-pytestmark = pytest.mark.database
 TABLES = ("webhook_bodies", "deliveries", "attempts")
 
-
-NOW = "(select steadhold.clock() as c) now"
-ENDPOINTS = f"""
-insert into steadhold.webhooks (workspace, id, revision, url, types, ordered, blocks, concurrency, header_names,
-  retry_seconds, enabled, made_at, changed_at)
-select %(w)s, gen_random_uuid(), 1, 'u', '{{*}}', true, true, 4, '{{}}', '{{0}}', true, c, c
-from generate_series(1, 20), {NOW}"""
-BODIES = f"""
+crowded = crowd("""
+insert into steadhold.webhooks
+    (workspace, id, revision, url, types, ordered, blocks, concurrency, header_names, retry_seconds, enabled, made_at,
+    changed_at)
+  select %(w)s, gen_random_uuid(), 1, 'u', '{*}', true, true, 4, '{}', '{0}', true, c, c
+  from generate_series(1, 20), steadhold.clock() c;
 insert into steadhold.webhook_bodies (workspace, event_id, aggregate_id, aggregate_revision, type, body, made_at)
-select %(w)s, 'e' || n, 'a' || n %% 100, n, 't', 'x', c + n * interval '1 second'
-from generate_series(1, 5000) n, {NOW}"""
-DELIVERIES = f"""
-insert into steadhold.deliveries (workspace, id, webhook, event_id, kind, lane, place, state, attempts, next_at,
-  announce_at, made_at, ended_at)
-select %(w)s, gen_random_uuid(), k.id, 'e' || n, 0, 'a' || n %% 100, n, s, 1, case when s = 0 and n < 50 then c end,
-  case when s = 5 then c end, c, case when s = 1 then c end
-from steadhold.webhooks k, {NOW}, generate_series(1, 500) n,
-  lateral (select case when n %% 3 = 0 then 1 when n %% 50 = 1 then 5 else 0 end as s) state
-where k.workspace = %(w)s"""
-ATTEMPTS = f"""
+  select %(w)s, 'e' || n, 'a' || n %% 100, n, 't', 'x', c + n * interval '1 second'
+  from generate_series(1, 5000) n, steadhold.clock() c;
+insert into steadhold.deliveries
+    (workspace, id, webhook, event_id, kind, lane, place, state, attempts, next_at, announce_at, made_at, ended_at)
+  select %(w)s, gen_random_uuid(), k.id, 'e' || n, 0, 'a' || n %% 100, n, s, 1, case when s = 0 and n < 50 then c end,
+    case when s = 5 then c end, c, case when s = 1 then c end
+  from steadhold.webhooks k, steadhold.clock() c, generate_series(1, 500) n,
+    lateral (select case when n %% 3 = 0 then 1 when n %% 50 = 1 then 5 else 0 end as s) state
+  where k.workspace = %(w)s;
 insert into steadhold.attempts (workspace, delivery, n, webhook, state, started_at, deadline_at, ended_at)
-select d.workspace, d.id, 1, d.webhook, case when d.place < 10 then 0 else 1 end, c, c,
-  case when d.place >= 10 then c end
-from steadhold.deliveries d, {NOW} where d.workspace = %(w)s"""
-
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which the tables hold so much that a scan would never do."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        for insert in (ENDPOINTS, BODIES, DELIVERIES, ATTEMPTS):
-            conn.execute(insert, {"w": workspace})
-        conn.execute("analyze steadhold.webhooks, steadhold.webhook_bodies, steadhold.deliveries, steadhold.attempts")
-        conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
-        yield conn
-
+  select d.workspace, d.id, 1, d.webhook, case when d.place < 10 then 0 else 1 end, c, c,
+    case when d.place >= 10 then c end
+  from steadhold.deliveries d, steadhold.clock() c where d.workspace = %(w)s
+""")
 
 APART = {f"webhooks.{name}" for name in ("replay", "begin_replay", "keep_bodies", "deliver_again", "first_body")}
 """What only writes, and what reads the first of an index."""

@@ -129,7 +129,7 @@ with named as materialized (
   for update skip locked
 )
 select b.digest from steadhold.blobs b
-where b.workspace = :workspace::text and b.chunk = 0 and b.digest in (select digest from named)
+where b.workspace = :workspace::text and b.chunk = 0 and b.digest = any(array(select digest from named))
 for update skip locked
 
 -- name: prune

@@ -359,10 +359,9 @@ order by f.path limit :limit::bigint
 -- rank: read
 -- A page of what is kept of the file at a path, newest first, each under the path that it was written under.
 select r.path, r.revision, r.bytes, r.digest, r.content_type, r.written_at, r.digest = ''
-from steadhold.context_files f
-join steadhold.context_revisions r
-  on r.workspace = :workspace::text and r.file = f.file and r.revision < :before::bigint
-where f.workspace = :workspace::text and f.path = :path::text
+from steadhold.context_revisions r
+where r.workspace = :workspace::text and r.revision < :before::bigint and r.file = (
+  select f.file from steadhold.context_files f where f.workspace = :workspace::text and f.path = :path::text)
 order by r.revision desc limit :limit::bigint
 
 -- name: usage

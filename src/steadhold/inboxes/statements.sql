@@ -74,6 +74,8 @@ left join known k on k.inbox = a.inbox and k.key = a.key
 select b.epoch, k.sequence, k.event_id, k.accepted_at, steadhold.clock(), b.max_age_seconds
 from steadhold.inboxes_now b
 left join steadhold.inbox_keys k on k.workspace = :workspace::text and k.inbox = b.id and k.key = :key::text
+  and k.inbox = any(array(
+    select x.id from steadhold.inboxes x where x.workspace = :workspace::text and x.name = :inbox::text))
 where b.workspace = :workspace::text and b.name = :inbox::text and b.present
 
 -- name: page

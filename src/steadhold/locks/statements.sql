@@ -212,10 +212,12 @@ order by g.subject limit :limit::bigint
 -- name: few
 -- rank: read
 -- The same of a few alone, each by its key: who may see one lock does not read through all.
-select g.subject from steadhold.grants g
-where g.workspace = :workspace::text and g.subject = any(:only::text[]) and g.subject > :after::text
-  and g.subject >= :first::text and g.subject < :last::text
-order by g.subject limit :limit::bigint
+select few.subject from (
+  select g.subject from steadhold.grants g where g.workspace = :workspace::text and g.subject = any(:only::text[])
+  offset 0  -- the range would be walked for its order
+) few
+where few.subject > :after::text and few.subject >= :first::text and few.subject < :last::text
+order by few.subject limit :limit::bigint
 
 -- name: past
 -- rank: grants

@@ -213,14 +213,15 @@ order by r.scheduled_at desc, r.manual desc limit :limit::bigint
 
 -- name: outlived
 -- rank: read
--- Runs past their window, the oldest first; one whose job goes on is kept, since others may have to wait for it.
+-- Runs past their window, the oldest first; one whose job goes on is kept, since others may have to wait for it. `offset 0`
+-- has each job looked up by its id: otherwise all that are under way may be read first.
 select r.schedule, r.scheduled_at, r.manual
 from steadhold.schedule_runs r
 where r.workspace = :workspace::text
   and r.recorded_at < (select steadhold.clock()) - make_interval(secs => :seconds::float8)
   and r.last_at < (select steadhold.clock()) - make_interval(secs => :seconds::float8)
   and not (r.live and exists (
-    select from steadhold.jobs j where j.workspace = :workspace::text and j.id = r.job and j.state < 3))
+    select from steadhold.jobs j where j.workspace = :workspace::text and j.id = r.job and j.state < 3 offset 0))
 order by r.recorded_at limit :limit::bigint
 
 -- name: forget

@@ -149,6 +149,7 @@ join steadhold.state_revisions r
   on r.workspace = :workspace::text and r.name = s.name and r.revision = s.revision
 where s.workspace = :workspace::text and s.present and substr(r.body, 1, 3) <> 'eyJ'
   and (s.name = :prefix::text or (s.name >= :low::text and s.name < :high::text))
+  and (r.name = :prefix::text or (r.name >= :low::text and r.name < :high::text))
 order by s.name limit 10
 
 -- name: look

@@ -406,12 +406,12 @@ limit :limit::bigint
 
 -- name: hold_late
 -- rank: consumers
--- Those of them that nobody has begun meanwhile.
+-- Those of them that nobody has begun meanwhile, by their ids: `coalesce` leaves no index of all that is due.
 select d.id::text, d.webhook::text, d.event_id, d.kind, d.lane, d.place, d.state, d.attempts, d.tries, d.next_at,
   d.skipped, d.replay_of::text, d.made_at, d.ended_at
 from steadhold.deliveries d
 where d.workspace = :workspace::text and d.id = any(:ids::uuid[])
-  and d.next_at < (select steadhold.clock()) - make_interval(secs => :kept_seconds::float8)
+  and coalesce(d.next_at, 'infinity') < (select steadhold.clock()) - make_interval(secs => :kept_seconds::float8)
 order by d.id for update
 
 -- name: to_announce
