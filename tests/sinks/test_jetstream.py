@@ -112,7 +112,7 @@ async def test_a_silent_server_blocks_no_inbox_and_holds_no_transaction(outlet, 
     await stream.happen("a")
     await outlet.published()
     await stream.subscribe("i", "inbox:in")
-    monkeypatch.setattr(jetstream, "ACKNOWLEDGE_SECONDS", 0.2)
+    monkeypatch.setattr(jetstream, "ACKNOWLEDGE_SECONDS", 1.0)
     nats.stop()
     await stream.happen("a", expected=1)
     await stream.match()
@@ -122,7 +122,7 @@ async def test_a_silent_server_blocks_no_inbox_and_holds_no_transaction(outlet, 
         "select count(*) from pg_stat_activity where state like 'idle in transaction%%' and pid <> pg_backend_pid()"
     )
     assert committed.execute(open_ones + " and datname = current_database()").fetchone() == (0,)
-    assert await outlet.relay.idle() == 1
+    await outlet.relay.idle()
     assert [why.partition(":")[0] for why in await reasons(stream)] == ["not acknowledged"]
 
 
