@@ -21,6 +21,8 @@ TESTS = Path(__file__).parent
 FOLDERS = {"journeys": "journeys", "faults": "journeys", "upgrade": "journeys", "docs": "docs"}
 FILES = {"test_races.py": "races", "test_guide.py": "docs"}
 MARKS = ("races", "journeys", "docs", "soak", "database")
+PATIENCE_SECONDS = 600
+"""How long a machine may go on, of which most take a tenth of that where nothing else runs."""
 
 
 @pytest.fixture(autouse=True)
@@ -77,9 +79,11 @@ def _tier(file):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark each test with its tier and with whether it needs PostgreSQL, so that `make` can choose."""
+    """Mark each test with its tier and with whether it needs PostgreSQL, so that `make` can choose; machines take their time."""
     for item in items:
         if tier := _tier(item.path):
             item.add_marker(tier)
         if "database" in item.fixturenames:
             item.add_marker("database")
+        if "machine" in item.path.stem and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(PATIENCE_SECONDS))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.clients.typescript import Folder, Text
 from tests.suites import npm
 from tools.write_typescript import FILE, declared
+
+pytestmark = pytest.mark.timeout(600)  # the compiler takes a core for as long as it needs
 
 LAST_OF_COMPLETED = "result_ref: string;\n        };\n        /**\n         * CompletedSaid"
 UNION = 'Job: components["schemas"]["AcceptedJob"] | '

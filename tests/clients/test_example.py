@@ -11,7 +11,7 @@ import pytest
 from steadhold.sdk import Client
 from tools.write_typescript import FOLDER
 
-pytestmark = pytest.mark.journeys
+pytestmark = [pytest.mark.journeys, pytest.mark.timeout(600)]  # which waits for the compiler, too
 GUIDE = Path(__file__).parents[2] / "docs/typescript.md"
 ORDER = '{"id": 9007199254740993, "total": 1.10}'
 

@@ -30,7 +30,7 @@ class Folder:
         """Run a program of JavaScript."""
         command = (npm.node(), program, *words)
         return subprocess.run(
-            command, cwd=self.path, env=environment, capture_output=True, text=True, timeout=100, check=False
+            command, cwd=self.path, env=environment, capture_output=True, text=True, timeout=300, check=False
         )
 
 

@@ -70,6 +70,7 @@ async def look(dsn: str, known: tuple[Migration, ...]) -> list[str]:
     return list(now.applied)
 
 
+@pytest.mark.timeout(600)  # it is many crashes, and many migrations
 async def test_a_crash_after_any_command_is_made_good_by_the_next_migrator(server: Embedded) -> None:
     known = files()
     straight = await new(server, "straight")

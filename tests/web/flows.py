@@ -195,7 +195,7 @@ class Reader:
 
     async def rest(self) -> tuple[bytes, bool]:
         """All that is still sent, and whether it says that it is all."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await self.task
         found = [self.sent.get_nowait() for _ in range(self.sent.qsize())]
         whole = bool(found) and not found[-1].get("more_body", False)
