@@ -79,7 +79,10 @@ def _tier(file):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark each test with its tier and with whether it needs PostgreSQL, so that `make` can choose; machines take their time."""
+    """Mark each test with its tier and with whether it needs PostgreSQL, so that `make` can choose.
+
+    Machines take their time.
+    """
     for item in items:
         if tier := _tier(item.path):
             item.add_marker(tier)
