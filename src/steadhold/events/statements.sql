@@ -366,7 +366,7 @@ from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :subscription:
 order by i.aggregate_id, i.aggregate_revision, i.subscription
 on conflict (workspace, aggregate_id, aggregate_revision, subscription) do update set
   target = excluded.target, lane = excluded.lane, key = excluded.key, state = 0, attempts = 0, next_at = null, why = null,
-  settled_at = null, apart = false
+  settled_at = null
 where p.state >= 3 and :again::bool
 
 -- name: matched
@@ -378,51 +378,31 @@ from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :open::bool[])
 where e.workspace = :workspace::text and e.aggregate_id = any(:aggregate_id::text[])
   and e.aggregate_id = i.aggregate_id and e.aggregate_revision = i.aggregate_revision
 
--- name: due_again
--- rank: aggregates
--- What waited for its time, and whose time has come, has its turn. What somebody else holds is left to them.
-with due as materialized (
-  select p.id from steadhold.publications p
-  where p.workspace = :workspace::text and p.state = 1 and p.apart and p.next_at <= (select steadhold.clock())
-  order by p.next_at limit :limit::bigint for no key update skip locked
-)
-update steadhold.publications p set apart = false
-where p.workspace = :workspace::text and p.id = any(array(select due.id from due))
-
 -- name: lanes
 -- rank: read
--- The lanes in which something is not set apart.
+-- The lanes in which something is to be done now.
 with recursive lane as (
   (select p.target, p.lane from steadhold.publications p
-   where p.workspace = :workspace::text and p.state < 3 and not p.apart order by p.target, p.lane limit 1)
+   where p.workspace = :workspace::text and p.state < 3 order by p.target, p.lane limit 1)
   union all
   select n.target, n.lane from lane cross join lateral (
     select p.target, p.lane from steadhold.publications p
-    where p.workspace = :workspace::text and p.state < 3 and not p.apart and (p.target, p.lane) > (lane.target, lane.lane)
+    where p.workspace = :workspace::text and p.state < 3 and (p.target, p.lane) > (lane.target, lane.lane)
     order by p.target, p.lane limit 1) n
 )
 select lane.target, lane.lane from lane
+where exists (select from steadhold.ready_keys(:workspace::text, lane.target, lane.lane, '', 1))
 
 -- name: ready
 -- rank: read
--- The first open publications of the keys of which something is not set apart, behind `after`; of each whether it may be
--- published now, and whether it is set apart.
-select p.key, p.aggregate_id, p.aggregate_revision, p.subscription,
-  p.state = 0 or p.state = 1 and p.next_at <= steadhold.clock(), p.apart
+-- The first open publications of the keys whose turn it is, behind `after`.
+select p.key, p.aggregate_id, p.aggregate_revision, p.subscription, p.state, p.next_at is null or p.next_at <= steadhold.clock()
 from steadhold.ready_keys(:workspace::text, :target::text, :lane::smallint, :after::text, :keys::bigint) as k(key)
 cross join lateral (
-  select e.* from (
-    (select p.* from steadhold.publications p
-     where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key = k.key
-       and p.state < 3 and not p.apart
-     order by p.aggregate_revision, p.subscription limit :each::bigint)
-    union all
-    (select p.* from steadhold.publications p
-     where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key = k.key
-       and p.state < 3 and p.apart
-     order by p.aggregate_revision, p.subscription limit :each::bigint)
-  ) e
-  order by e.aggregate_revision, e.subscription limit :each::bigint
+  select p.* from steadhold.publications p
+  where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key = k.key
+    and p.state < 3
+  order by p.aggregate_revision, p.subscription limit :each::bigint
 ) p
 order by p.key, p.aggregate_revision, p.subscription
 
@@ -473,7 +453,7 @@ with i as materialized (
     with ordinality as i(id, attempts, seconds, why, n)
 ), told as (
   update steadhold.publications p set attempts = i.attempts, why = left(i.why, 1000),
-    state = case when i.seconds is null then 2 else 1 end, apart = true,
+    state = case when i.seconds is null then 2 else 1 end,
     next_at = steadhold.clock() + make_interval(secs => i.seconds)
   from i where p.workspace = :workspace::text and p.id = any(:id::uuid[]) and p.id = i.id and p.state < 3
   returning p.subscription, p.state, p.target
@@ -484,31 +464,6 @@ select distinct on (t.subscription) :workspace::text, t.subscription, 1, '{}'::t
   steadhold.clock(), steadhold.clock(), steadhold.clock()
 from told t where t.state = 2 order by t.subscription
 on conflict (workspace, subscription) do update set announce_at = excluded.announce_at where s.announce_at is null
-
--- name: set_apart
--- rank: aggregates
--- These, if they wait and are the first of their keys, and what stands behind them: some of it now, and the rest when it is
--- met again. Of that, what waited for its own time waits behind them from here on. Nobody is waited for.
-with line as materialized (
-  select b.id from steadhold.publications h cross join lateral (
-    select p.id from steadhold.publications p
-    where p.workspace = :workspace::text and p.target = h.target and p.lane = h.lane and p.key = h.key
-      and p.state < 3 and not p.apart
-      and (p.aggregate_revision, p.subscription) >= (h.aggregate_revision, h.subscription)
-    order by p.aggregate_revision, p.subscription limit :each::bigint
-    for no key update skip locked) b
-  where h.workspace = :workspace::text and h.id = any(:ids::uuid[]) and h.state in (1, 2)
-)
-update steadhold.publications p set apart = true,
-  state = case when p.state = 1 and p.id <> all(:ids::uuid[]) then 0 else p.state end,
-  next_at = case when p.id = any(:ids::uuid[]) then p.next_at end
-where p.workspace = :workspace::text and p.id = any(array(select line.id from line))
-
--- name: let_in
--- rank: aggregates
--- What comes next once all before it has been published.
-update steadhold.publications p set apart = false
-where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state = 0 and p.apart
 
 -- name: ended
 -- rank: aggregates by aggregate_id, aggregate_revision
@@ -560,29 +515,10 @@ select i.n, l.ending from i join locked l using (subscription)
 update steadhold.publications p set state = 4, settled_at = steadhold.clock(), next_at = null
 where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state < 3
 
--- name: let_in_behind
--- rank: aggregates
--- These have ended: what stands behind each may be the first of its key. If it is not, it is set apart again.
-with next as materialized (
-  select n.id from steadhold.publications e cross join lateral (
-    select p.id, p.state from steadhold.publications p
-    where p.workspace = :workspace::text and p.target = e.target and p.lane = e.lane and p.key = e.key
-      and p.state < 3 and p.apart
-      and (p.aggregate_revision, p.subscription) >= (e.aggregate_revision, e.subscription)
-    order by p.aggregate_revision, p.subscription limit 1) n
-  where e.workspace = :workspace::text and e.id = any(:ids::uuid[]) and n.state = 0
-), locked as materialized (
-  select p.id from steadhold.publications p
-  where p.workspace = :workspace::text and p.id = any(array(select next.id from next))
-  order by p.aggregate_id, p.aggregate_revision, p.subscription for no key update
-)
-update steadhold.publications p set apart = false
-where p.workspace = :workspace::text and p.id = any(array(select locked.id from locked)) and p.state = 0
-
 -- name: again
 -- rank: aggregates
 -- An operator's retry: its attempts begin anew.
-update steadhold.publications p set state = 0, attempts = 0, next_at = null, apart = false
+update steadhold.publications p set state = 0, attempts = 0, next_at = null
 where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state < 3
 
 -- name: publication
