@@ -44,7 +44,7 @@ class Connection(Driver):
         await self.execute("begin read only")
         asked = await self.prepare("select pg_backend_pid(), inet_client_port()", name="")
         ((pid, port),) = await asked.fetch()
-        await self.execute("commit")
+        await self.execute("rollback")
         self.lent = pid != self.get_server_pid()
         transport: asyncio.Transport = self._transport
         name: Any = transport.get_extra_info("sockname")
