@@ -49,7 +49,7 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_pycollect_makemodule(module_path):
     """Properties are judged by their answers: on a busy machine an example may take its time."""
-    if "from hypothesis" in module_path.read_text(encoding="utf-8"):
+    if "hypothesis" in module_path.read_text(encoding="utf-8"):
         from hypothesis import HealthCheck, settings  # most tests need not wait for it
 
         settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])

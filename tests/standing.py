@@ -13,10 +13,12 @@ CREEPS = """timestamptz '{}' + interval '1 microsecond' * case current_setting('
 def standing(database):
     """Let a database's time stand for everybody, but for what the test moves it by.
 
-    Each look is a microsecond after the one before it, as nothing happens at the very same time.
+    Each look is a microsecond after the one before it, as nothing happens at the very same time; those of a transaction
+    that only reads are at the time of the last one.
     """
     with database.connect() as conn:
         conn.execute("create sequence if not exists steadhold_test.ticks")
+        conn.execute("alter sequence steadhold_test.ticks restart")
         runs, now = conn.execute(f"select pg_get_functiondef('steadhold.clock'::regproc), {RUNS}::text").fetchone()
         stands = runs.replace(RUNS, CREEPS.format(now))
         assert stands != runs

@@ -64,7 +64,7 @@ async def test_a_pooler_whose_other_backends_are_all_taken_is_one() -> None:
         async def fetch(self, _query: str, _name: str) -> list[tuple[int, bool]]:
             return [(2, False)]
 
-    assert await pooler._compare(cast("Any", One()), cast("Any", Two())) == (True, True)
+    assert await pooler._compare(cast("Any", One()), cast("Any", Two())) == (True, None)
 
 
 async def test_a_pool_refuses_what_loses_its_statements(housed: str, home: Path) -> None:
@@ -105,6 +105,22 @@ async def test_a_pool_looks_once_at_what_keeps_its_statements(
     async with Pool(housed, size=1) as pool, pool.connection():
         pass
     assert looks == [through]
+
+
+async def test_a_pool_looks_again_where_it_could_not_see(
+    housed: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[bool | None] = [None, None, True]
+
+    async def look(_dsn: str, _seconds: float) -> Pooler:
+        return Pooler(transactions=True, leaks=False, keeps_statements=answers.pop(0))
+
+    monkeypatch.setattr(pooler, "look", look)
+    async with pooling(home, *parts(housed), size=4, keeps=True) as through, Pool(through, size=4) as pool:
+        conns = [await pool.take() for _ in range(4)]
+        assert answers == []
+        for conn in conns:
+            pool.give(conn)
 
 
 async def test_a_direct_connection_is_none(housed: str) -> None:

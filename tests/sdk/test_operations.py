@@ -67,6 +67,17 @@ def test_what_has_no_receipt_is_not_abandoned(each_client, server):
     assert len(server.requests) == tries
 
 
+def test_what_has_its_receipt_in_no_workspace_is_not_abandoned_in_one(each_client, server):
+    server.then(*[httpx2.ReadTimeout] * 11)
+    with pytest.raises(OutcomeUnknown) as caught:
+        each_client.workspaces.create("acme")
+    tries = len(server.requests)
+    for resend in (False, True):
+        with pytest.raises(TypeError, match="under this operation_id"):
+            each_client.operations.resolve(caught.value, resend=resend)
+    assert len(server.requests) == tries
+
+
 def test_abandoning_whose_answer_was_lost_is_resolved(each_client, server):
     server.then(*[httpx2.ReadTimeout] * 100)
     with pytest.raises(OutcomeUnknown) as caught:

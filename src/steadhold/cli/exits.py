@@ -48,8 +48,6 @@ AS_URL: Final = ": give that address as url"
 ELSEWHERE: Final = (
     "Something before the server answered, or another server: does STEADHOLD_URL, or --url, name the server itself?"
 )
-OF_THE_HOUSE: Final = "/v1/workspaces"
-"""What is changed there has its receipt in no workspace, where nobody can abandon it."""
 NOTHING: Final[Mapping[str, str]] = {}
 _IN_FLIGHT: Final = re.compile(r"(Operation (\S+) was in flight): client\.operations\.resolve tells its fate\.")
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -150,7 +148,7 @@ def _certain(error: Any, again: str) -> str:
     same = again or "run the same command again"
     if getattr(error.request, "identity", None) == "own":
         return f"It has no receipt, what it touches answers for itself: {same}.{error.ended}"
-    if getattr(error.request, "target", "").startswith(OF_THE_HOUSE):
+    if getattr(error.request, "of_the_house", False):
         return f"No workspace keeps its receipt: {same}."
     tells = f"`steadhold operations abandon {error.operation_id}` says which, for good"
     return f"{tells}; or {same}." if again else f"{tells}. Then {same}, if it has not."

@@ -37,7 +37,7 @@ BY_CODE: Final = {
     "`steadhold inbox ack {inbox} {consumer} {epoch} {sequence} --accept-gap-through {to}`.",
     "inbox_restored": "`steadhold consumers show {inbox} {consumer}` tells the epoch of now, and the position to "
     "read on from.",
-    "job_ended": "`steadhold jobs show {job_id}` tells how; `steadhold jobs retry {job_id}` submits it anew.",
+    "job_ended": "`steadhold jobs show {job_id}` tells how.",
     "key_conflict": "`steadhold jobs ls --unique-key {unique_key}` tells which job has it.",
     "key_ended": "`steadhold keys ls` tells which are active; `steadhold keys create SUBJECT --scope …` makes another.",
     "lock_lost": "Stop what relied on it. `steadhold locks show {lock}` tells who has it now.",

@@ -141,7 +141,7 @@ def _pooler(f: Facts, statements: int) -> Iterator[Finding]:
     if not f.pooler.transactions:
         yield Finding("pooler", "ok", "Connections keep their backend.")
         return
-    if statements and not f.pooler.keeps_statements:
+    if statements and f.pooler.keeps_statements is False:
         says = (
             "A transaction pooler stands between and loses prepared statements, of which `prepared_statements` ="
             f" {statements} keeps some. Set it to 0 for servers and workers (STEADHOLD_PREPARED_STATEMENTS), or in"
@@ -150,7 +150,10 @@ def _pooler(f: Facts, statements: int) -> Iterator[Finding]:
         yield Finding("pooler", "refuse", says)
         return
     leaks = " A setting of one connection was seen by another." if f.pooler.leaks else ""
-    loses = "" if f.pooler.keeps_statements else " It loses prepared statements; `prepared_statements` = 0 keeps none."
+    loses = {
+        False: " It loses prepared statements; `prepared_statements` = 0 keeps none.",
+        None: " Whether it loses prepared statements could not be seen, others have all it lends: look again.",
+    }.get(f.pooler.keeps_statements, "")
     says = (
         f"A transaction pooler stands between.{leaks}{loses} steadhold keeps nothing in its sessions and works through"
         " it, without wake-ups by LISTEN; a direct connection is faster."

@@ -282,9 +282,10 @@ class Pool:
         """Once, where a connection is lent: what another prepared under a name of ours would be executed there."""
         if not conn.lent or self._keeps_statements:
             return
-        if not (await pooler.look(self._dsn, max(seconds, CONNECT_SECONDS_MIN))).keeps_statements:
+        found = await pooler.look(self._dsn, max(seconds, CONNECT_SECONDS_MIN))
+        if found.keeps_statements is False:
             raise StatementsLostError
-        self._keeps_statements = True
+        self._keeps_statements = found.keeps_statements is True  # where it is not known, the next one looks again
 
     async def _look(self, conn: Connection) -> None:
         self._look_at = asyncio.get_running_loop().time() + LOOK_SECONDS

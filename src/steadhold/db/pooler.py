@@ -27,8 +27,8 @@ class Pooler:
     """One connection's transactions run on several backends (transaction pooling)."""
     leaks: bool
     """A setting made on one connection was seen on another."""
-    keeps_statements: bool
-    """A prepared statement still works after the backend changed, and is nobody else's."""
+    keeps_statements: bool | None
+    """A prepared statement still works after the backend changed, and is nobody else's. None: it was lent no other."""
 
 
 async def look(dsn: str, seconds: float, *, mark: bool = False) -> Pooler:
@@ -36,14 +36,13 @@ async def look(dsn: str, seconds: float, *, mark: bool = False) -> Pooler:
 
     `mark`: also whether a setting of a session is seen by others, for which one is left there.
     """
-    async with AsyncExitStack() as stack:
+    async with AsyncExitStack() as stack, asyncio.timeout(seconds):
         one, two = [await _connected(dsn, seconds, stack) for _ in range(2)]
-        async with asyncio.timeout(seconds):
-            marked = uuid.uuid4().hex if mark else None  # a backend may still show the mark of an earlier look
-            if marked:
-                await one.execute(f"set steadhold.probe = '{marked}'")
-            transactions, keeps = await _compare(one, two)
-            return Pooler(transactions, await _shows(two, marked), keeps)
+        marked = uuid.uuid4().hex if mark else None  # a backend may still show the mark of an earlier look
+        if marked:
+            await one.execute(f"set steadhold.probe = '{marked}'")
+        transactions, keeps = await _compare(one, two)
+        return Pooler(transactions, await _shows(two, marked), keeps)
 
 
 async def _connected(dsn: str, seconds: float, stack: AsyncExitStack) -> asyncpg.Connection[Any]:
@@ -52,7 +51,7 @@ async def _connected(dsn: str, seconds: float, stack: AsyncExitStack) -> asyncpg
     return conn
 
 
-async def _compare(one: asyncpg.Connection[Any], two: asyncpg.Connection[Any]) -> tuple[bool, bool]:
+async def _compare(one: asyncpg.Connection[Any], two: asyncpg.Connection[Any]) -> tuple[bool, bool | None]:
     """Whether they are lent backends, and whether what the first one prepares is its own wherever it comes."""
     name = f"steadhold_{uuid.uuid4().hex}"
     ones, twos = set[int](), set[int]()
@@ -69,8 +68,8 @@ async def _compare(one: asyncpg.Connection[Any], two: asyncpg.Connection[Any]) -
                     ones.add(await statement.fetchval(timeout=HELD_SECONDS))
     except LOST:
         return True, False
-    except TimeoutError:  # a pooler with one backend, which is held
-        return True, True
+    except TimeoutError:  # others have all that it lends
+        return True, None
     return len(ones) > 1 or len(twos) > 1 or bool(ones & twos), True
 
 

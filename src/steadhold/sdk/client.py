@@ -129,7 +129,7 @@ def _told(send: Send) -> Generator[None]:
     try:
         yield
     except (KeyboardInterrupt, asyncio.CancelledError) as stopped:
-        if send.identity == "receipt":
+        if send.identity == "receipt" and not send.of_the_house:
             stopped.add_note(f"Operation {send.operation_id} was in flight: client.operations.resolve tells its fate.")
         raise
 

@@ -44,6 +44,11 @@ class Send:
     led_to: str = ""
     unsure: bool = False
 
+    @property
+    def of_the_house(self) -> bool:
+        """Whether its receipt is in no workspace, where it could be looked for or abandoned."""
+        return self.target.startswith("/v1/workspaces")
+
 
 @dataclass(frozen=True, slots=True)
 class Got:

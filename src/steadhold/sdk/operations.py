@@ -84,7 +84,7 @@ class OperationsRoom(Room[Mode]):
 
         Raises:
             TypeError: `resend` needs the `OutcomeUnknown` itself, which holds the request; or it is of a verb that has
-                no receipt, so that abandoning it would say what is not so.
+                no receipt, or none in a workspace, so that abandoning it would say what is not so.
             Problem: it was sent again and refused, so it changed nothing.
             OutcomeUnknown: it was sent again, and no answer came, or that of something between here and the server.
             OperationExpired: the id is older than receipts are kept: read what it would have changed.
@@ -93,6 +93,8 @@ class OperationsRoom(Room[Mode]):
         operation_id = operation.operation_id if isinstance(operation, OutcomeUnknown) else operation
         if isinstance(request, Send) and _answers_for_itself(request):
             raise TypeError("This verb has no receipt, what it touches answers for itself: call it again, as it was.")
+        if isinstance(request, Send) and request.of_the_house:
+            raise TypeError("No workspace keeps this receipt: call the verb again under this operation_id.")
         if resend and not isinstance(request, Send):
             raise TypeError("resend=True needs the OutcomeUnknown that was raised: only it holds the request.")
         try:
