@@ -55,6 +55,13 @@ def test_a_question_may_be_waited_for(steadhold, server):
     assert (first["approvers"], first["allow_requester"]) == ("jobs:steer", True)
 
 
+def test_what_fails_is_the_waiting_and_not_the_question(steadhold, server):
+    server.then(approval(), problem(503, "unavailable", next="resend"))
+    said = "--hash h --action a --title t --expires-in-seconds 60 --approver anna --wait"
+    result = steadhold("approvals", "request", "r", "7", *said.split(), code=6)
+    assert f"Next: It was asked. `steadhold approvals watch {ID}` waits for the outcome again.\n" in result.stderr
+
+
 @pytest.mark.parametrize("decision", ["approve", "reject"])
 def test_a_vote_says_what_was_seen(steadhold, server, plan, decision):
     server.then(approval("approved", 3))

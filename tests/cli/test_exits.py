@@ -166,6 +166,16 @@ def test_an_answer_that_cannot_be_written_leaves_what_was_changed(tmp_path):
     assert b"stays so" in ran.stderr
 
 
+@pytest.mark.parametrize("words", ["--help", "--version", "help", "state --help", "state get --help"])
+def test_help_that_cannot_be_written_says_so(words):
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "steadhold", *words.split()], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[0] == b"Error: What there is to say could not be written: No space left on device."
+
+
 def test_every_code_stands_on_the_page():
     listed = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)}
     assert listed == {value for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx2
 import msgspec
 import pytest
 
@@ -114,6 +115,17 @@ def test_waiting_for_what_was_submitted_is_bounded(steadhold, server):
     result = steadhold("jobs", "submit", "t", "--for", "0", code=8)
     assert msgspec.json.decode(result.stdout)["job_id"] == ID
     assert f"Next: It goes on. `steadhold jobs watch {ID}`" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "trouble, code", [(httpx2.ConnectError("refused"), 6), (problem(503, "unavailable", next="resend"), 6)]
+)
+def test_what_fails_is_the_waiting_and_not_what_was_submitted(steadhold, server, trouble, code):
+    server.then(admitted(), trouble)
+    result = steadhold("jobs", "submit", "t", "--wait", code=code)
+    assert msgspec.json.decode(result.stdout)["job_id"] == ID
+    assert f"Next: It goes on. `steadhold jobs watch {ID}` waits for it again.\n" in result.stderr
+    assert "Nothing was changed" not in result.stderr
 
 
 def test_waiting_ends_when_its_time_is_up(steadhold, server):

@@ -11,7 +11,7 @@ from steadhold import AsyncClient
 from steadhold.worker import Worker, wake
 from steadhold.worker.door import DoorRefused
 from steadhold.worker.on_postgres import OnPostgres, WorkspaceMissing
-from steadhold.worker.worker import STATEMENTS_VARIABLE
+from steadhold.worker.place import STATEMENTS_VARIABLE
 from tests.test_base_install import imported
 
 DSN = {"dsn": "postgresql://a", "workspace": "w"}
@@ -87,6 +87,14 @@ def test_how_many_statements_are_kept_may_be_said_later(monkeypatch):
     assert worker._place.prepared_statements is None
     with pytest.raises(ValueError, match="say dsn="):
         worker.use(prepared_statements=0)
+
+
+def test_where_jobs_come_from_may_be_said_after_how_many_statements_are_kept():
+    worker = Worker(prepared_statements=0)
+    with pytest.raises(ValueError, match="say dsn="):
+        worker._place.doors()
+    worker.use(**DSN)
+    assert (worker._place.dsn, worker._place._statements()) == (DSN["dsn"], 0)
 
 
 @pytest.mark.parametrize("said", ["1e1", "-1", "1_0", "7.0", "10001", "9" * 17, " 1"])

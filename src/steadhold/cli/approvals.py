@@ -11,7 +11,7 @@ import click
 
 from steadhold.cli.amounts import Measure, Whole, limited
 from steadhold.cli.connect import asks, changes, named
-from steadhold.cli.exits import CONFLICT, Said
+from steadhold.cli.exits import CONFLICT, Said, waiting
 from steadhold.cli.naming import if_match
 from steadhold.cli.show import Out, printed
 
@@ -95,7 +95,8 @@ def request(
     )  # fmt: skip
     out.one(asked)
     if wait:
-        _watched(client, asked.approval_id, None, out)
+        with waiting(f"It was asked. `steadhold approvals watch {asked.approval_id}` waits for the outcome again."):
+            _watched(client, asked.approval_id, None, out)
 
 
 def _decides(decision: str) -> Callable[..., Any]:

@@ -7,7 +7,8 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final
 
@@ -75,6 +76,18 @@ def all_taken(codes: Sequence[str | None], what: str) -> None:
         raise Said(told, CONFLICT if "stale_fence" in refused else ERROR)
 
 
+@contextmanager
+def waiting(next: str) -> Iterator[None]:
+    """Requests in the block only wait for what was changed before: `next` says how to wait again where one fails."""
+    try:
+        yield
+    except Exception as error:
+        said = _of_sdk(error)
+        if said is None:
+            raise
+        raise Said(said.message, said.code, next=next) from error
+
+
 def unforeseen(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
     """Write what nobody foresaw as Python does, but for what a terminal would obey (a hook of `sys`)."""
     click.echo(legible("".join(traceback.format_exception(error)), "\n\t"), err=True, nl=False)
@@ -86,6 +99,17 @@ def unsaid() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def left_with(error: Exception) -> int | None:
+    """Say what a failure is, and with which code the command ends; None for one that was not foreseen."""
+    said = told(error)
+    if said is None:
+        return None
+    said.show()
+    if isinstance(error, OSError) and error.errno in FULL:
+        unsaid()
+    return said.code
 
 
 def told(error: Exception) -> Said | None:

@@ -12,7 +12,7 @@ import click
 from steadhold.cli.amounts import Measure, Whole, limited
 from steadhold.cli.bodies import Verb, body, given
 from steadhold.cli.connect import asks, changes, named
-from steadhold.cli.exits import NOT_FOUND, ONGOING, Said
+from steadhold.cli.exits import NOT_FOUND, ONGOING, Said, waiting
 from steadhold.cli.show import Out, printed, raw
 from steadhold.cli.untaken import QUIET_SECONDS, seen_or_told, waits_for_a_worker
 from steadhold.cli.when import moment
@@ -55,7 +55,8 @@ def submit(
     submitted = client.jobs.submit(type, raw=given("INPUT", input, file), **said)
     out.one(submitted)
     if wait or seconds is not None:
-        _watched(client, submitted.job_id, seconds, out)
+        with waiting(_goes_on(submitted.job_id)):
+            _watched(client, submitted.job_id, seconds, out)
 
 
 @jobs.command()
@@ -189,6 +190,10 @@ def _watched(client: Client, job_id: str, seconds: float | None, out: Out) -> No
         _told(_ended(client, job_id, seconds, ends_at), out, changes=True)
 
 
+def _goes_on(job_id: str) -> str:
+    return f"It goes on. `steadhold jobs watch {job_id}` waits for it again."
+
+
 def _ended(client: Client, job_id: str, seconds: float, ends_at: float) -> Job:
     """The job once it has ended. Raises Said where it has not when `seconds` are over."""
     try:
@@ -197,7 +202,7 @@ def _ended(client: Client, job_id: str, seconds: float, ends_at: float) -> Job:
         raise Said(
             f"Job {job_id} has not ended within {seconds:g} seconds.",
             ONGOING,
-            next=f"It goes on. `steadhold jobs watch {job_id}` waits for it again.",
+            next=_goes_on(job_id),
         ) from None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steadhold.cli.exits import FULL, INTERRUPTED, interrupted, told, unsaid
+from steadhold.cli.exits import INTERRUPTED, interrupted, left_with
 from steadhold.kit.legible import legible
 
 
@@ -36,7 +36,13 @@ class Lazy(click.Group):
         """`help COMMAND` is what others have for `COMMAND --help`, so it is taken for that."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except OSError as error:  # `--help` and `--version` print while they are read
+            code = left_with(error)
+            if code is None:
+                raise
+            ctx.exit(code)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -71,10 +77,7 @@ class Lazy(click.Group):
         except click.NoSuchCommand as error:
             raise self._elsewhere(error) from None
         except Exception as error:
-            said = told(error)
-            if said is None:
+            code = left_with(error)
+            if code is None:
                 raise
-            said.show()
-            if isinstance(error, OSError) and error.errno in FULL:
-                unsaid()
-            ctx.exit(said.code)
+            ctx.exit(code)
