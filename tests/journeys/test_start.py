@@ -22,7 +22,7 @@ def test_each_block_does_what_the_page_says(reader, capfd):  # noqa: F811 - a fi
         "behind by 0",
     ]
     with Client() as client, psycopg.connect(reader.told["database_url"]) as conn:
-        assert [client.state.get(name).value for name in ("limits", "release")] == [{"daily": 2}, {"version": 42}]
+        assert [client.state.get(name).value for name in ("budget", "release")] == [{"daily": 2}, {"version": 42}]
         assert len(list(client.jobs.list(type="report"))) == 2
         assert len(list(client.jobs.list(type="invoice"))) == 1
         assert conn.execute("select n from orders").fetchall() == [(41,)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import httpx2
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from steadhold.sdk import AsyncClient, Client
 from steadhold.sdk.errors import BadAnswer
 from steadhold.sdk.jobs import Submission
+from steadhold.sdk.words import as_json
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
@@ -28,6 +30,20 @@ def test_a_number_that_json_cannot_say_is_no_null(each_client, server, act, numb
     with pytest.raises(ValueError, match=r"_seconds is (nan|inf|-inf): give a finite number"):
         act[1](each_client, number)
     assert server.requests == []
+
+
+@dataclass
+class Found:
+    share: float
+
+
+@pytest.mark.parametrize(
+    "value", [Found(math.nan), [Found(math.nan)], {"a": Found(math.nan)}, {math.nan}, (1, math.nan)]
+)
+def test_a_number_that_json_cannot_say_is_found_within(value):
+    with pytest.raises(ValueError, match="nan: give a finite number"):
+        as_json(value)
+    assert as_json(Found(0.5)) == b'{"share":0.5}'
 
 
 @pytest.mark.parametrize("client", [Client, AsyncClient])

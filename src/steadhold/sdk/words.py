@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote, urlencode
@@ -174,11 +175,13 @@ def _finite(name: str, value: Any) -> None:
         raise ValueError(f"{name} is {value}: give a finite number, or None for none.")
     if isinstance(value, msgspec.Struct):
         value = msgspec.structs.asdict(value)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         for key, one in cast("dict[str, Any]", value).items():
             _finite(key, one)
-    elif isinstance(value, (list, tuple)):
-        for one in cast("Sequence[Any]", value):
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for one in cast("Iterable[Any]", value):
             _finite(name, one)
 
 
