@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import dataclasses
+import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
