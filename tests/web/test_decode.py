@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from steadhold.kit import ids
-from steadhold.web import decode
+from steadhold.web import choices, decode
 from steadhold.web.ask import Stop
 
 
@@ -93,6 +93,25 @@ def test_a_wrong_member_is_pointed_at(item, pointer, detail):
         read(b'{"items": [{}, ' + item + b"]}")
     problem = stopped.value.problem
     assert (problem.code, problem.extras["pointer"], problem.detail) == ("bad_member", pointer, detail)
+
+
+@pytest.mark.parametrize("begun", [" - at `$", " - at `$.a", " - at `$[0]", "Object contains unknown field `"])
+@pytest.mark.parametrize("end", ["\n", " - at `$", " - at `$..", "` - at `$.items[0]"])
+@pytest.mark.timeout(30)
+def test_a_name_that_looks_like_the_decoder_s_words_is_a_name_and_is_read_once(begun, end):
+    """Read again from each place where they seem to begin, half a megabyte would hold up everybody for an hour."""
+    with pytest.raises(Stop) as stopped:
+        read(msgspec.json.encode({begun * 50_000 + end: 1}))
+    assert stopped.value.problem.code == "bad_member"
+
+
+def test_what_is_remembered_of_places_in_bodies_is_short():
+    """A place that somebody makes up in a name is none, so nothing keeps it."""
+    choices._at.cache_clear()
+    with pytest.raises(Stop) as stopped:
+        read(msgspec.json.encode({"a` - at `$" + ".a" * 100_000: 1}))
+    assert stopped.value.problem.extras["pointer"].startswith("/a` - at `$.a")
+    assert choices._at.cache_info().currsize == 1
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,10 @@ from steadhold.web.problem import stop
 S = TypeVar("S", bound=msgspec.Struct)
 
 # The texts are msgspec's own (< 0.24) and are never shown; tests/web/test_decode.py holds them to these shapes.
-_AT: Final = re.compile(r" - at `(?:key in )?\$(?P<path>.*?)`$")
-_UNKNOWN: Final = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
-_MISSING: Final = re.compile(r"missing required field `(?P<name>.*)`$", re.DOTALL)
+# A member's name stands in them as it came, megabytes of anything: no pattern may begin anew at each place of it.
+_AT: Final = re.compile(r" - at `(?:key in )?\$(?P<path>(?:\.[^.\[\]`]{1,100}+|\[[0-9.]{1,20}+\]){0,32}+)`\Z")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>.*)`\Z", re.DOTALL)
+_MISSING: Final = re.compile(r"Object missing required field `(?P<name>.*)`\Z", re.DOTALL)
 _EXPECTED: Final = re.compile(r"^Expected `(?P<kind>[a-z |]+)`(?P<bound> (?:of length )?(?:[<>]=?|==) [\d.]+)?")
 _SHAPED: Final = re.compile(r"^Expected `str` matching regex '(?P<pattern>.*)'$")
 _MOMENT: Final = re.compile(r"RFC3339|timezone component")
@@ -96,10 +97,10 @@ def _refused(text: str, into: type[msgspec.Struct]) -> Stop:
     at = _AT.search(text)
     what = text[: at.start()] if at else text
     where = _pointer(at["path"]) if at else ""
-    if found := _UNKNOWN.search(what):
+    if found := _UNKNOWN.match(what):
         known = ", ".join(choices.members(into, where))
         return _at(f"{where}/{_escaped(found['name'])}", f"is not known here{known and f'; there are {known}'}.")
-    if found := _MISSING.search(what):
+    if found := _MISSING.match(what):
         return _at(f"{where}/{_escaped(found['name'])}", "is missing.")
     if words := choices.values(into, where):
         return _at(where, f"must be one of {', '.join(words)}.")
