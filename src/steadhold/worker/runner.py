@@ -18,7 +18,7 @@ from steadhold.worker.context import Context, SyncContext
 from steadhold.worker.held import CLOCK, Held
 from steadhold.worker.log import LOG
 from steadhold.worker.threads import Threads
-from steadhold.worker.verdicts import CancelRequested, LeaseLost, Permanent, RateLimited, Suspended, judge
+from steadhold.worker.verdicts import CancelRequested, LeaseLost, Permanent, RateLimited, Suspended, judge, leaves
 
 EXPECTED: Final = (LeaseLost, CancelRequested, Permanent, RateLimited)
 
@@ -62,13 +62,13 @@ class Runner:
             if failpoints.armed:
                 failpoints.hit("claimed_before_handler")
             result = await self._calls[held.job.type](Attempt(held, self._outside))
-        except Suspended as error:
-            result = error
         except asyncio.CancelledError as error:
             if held.stopped is None and _cancelled_by_others():
                 raise
             result = error
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - it is judged
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - it is judged
             result = error
         held.ran_seconds = CLOCK() - began
         if held.lost or held.over:
@@ -117,5 +117,5 @@ def _cancelled_by_others() -> bool:
 
 
 def _log(held: Held, error: BaseException) -> None:
-    if not isinstance(error, (*EXPECTED, Suspended)):
+    if not all(isinstance(each, (*EXPECTED, Suspended)) for each in leaves(error)):
         LOG.error("Job %s of type %s failed.", held.job.id, held.job.type, exc_info=error)

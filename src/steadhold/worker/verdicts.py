@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias, cast, get_args
@@ -91,6 +92,9 @@ class Suspended(BaseException):
 Verdict: TypeAlias = Done | Retry | Snooze | Cancel | Fail
 BUGS: Final = (NameError, ImportError, SyntaxError, NotImplementedError, StageFault, SystemExit)
 
+WEIGHTY: Final[Sequence[Class]] = ("permanent", "bug", "transient", "timeout", "rate_limited", "interrupted")
+"""The classes of failures, those first that another try mends least."""
+
 
 def judge(job: Claimed, result: object) -> Said | None:
     """What to say of a job whose handler returned `result`, or raised it. None: nothing, it is not ours to say.
@@ -99,6 +103,8 @@ def judge(job: Claimed, result: object) -> Said | None:
     """
     if result is None:
         return NOTHING
+    if isinstance(result, BaseException):
+        result = min(leaves(result), key=_weight)
     try:
         return _judged(job, result)
     except (TypeError, ValueError, AttributeError) as error:
@@ -123,6 +129,20 @@ def _judged(job: Claimed, result: object) -> Said | None:
             return _completed(job, result)
         case _:
             return _completed(job, Done(cast("JsonValue", result)))
+
+
+def leaves(error: BaseException) -> list[BaseException]:
+    """What was raised: of a group, as of tasks that ran together, each error in it."""
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for each in cast("BaseExceptionGroup[BaseException]", error).exceptions for leaf in leaves(each)]
+
+
+def _weight(error: BaseException) -> int:
+    """Which of several errors is judged: the one that another try mends least; of equals, the first."""
+    if isinstance(error, (LeaseLost, Suspended)):
+        return 0
+    return 1 if isinstance(error, CancelRequested) else 2 + WEIGHTY.index(classified(error)[2])
 
 
 def classified(error: BaseException) -> tuple[str, str, Class]:
