@@ -14,7 +14,7 @@ READY := $(VENV)/.ready
 # What passed leaves nothing behind, so that many runs fit into memory.
 PYTEST := $(BIN)/python -m pytest -o tmp_path_retention_policy=failed -o tmp_path_retention_count=1
 OLDEST_POSTGRES := 15
-TIERS := races or journeys or docs or soak
+TIERS := races or journeys or docs or tidy or soak
 # What goes by chance over the plans says nothing of a server that tests of each statement do not; soak runs it there too.
 MACHINES := */test_machine*.py */test_*_machine.py
 
@@ -80,9 +80,12 @@ docs: setup ## run what the guides and pages show
 mutants: setup ## plant each fault of laws.toml: its test must turn red
 	$(BIN)/python tools/mutants.py $(MUTANTS)
 
-soak: setup ## long machines and chaos
+soak: export STEADHOLD_TEST_FAR := 1
+soak: setup ## chaos, and machines all the way on both PostgreSQLs
 	$(PYTEST) -q -n $(PROCESSES) -m soak --timeout 3600 $(PYTEST_ARGS)
-	@echo "machines on PostgreSQL $(OLDEST_POSTGRES), the oldest supported:"
+	@echo "machines all the way:"
+	$(PYTEST) -q -n $(PROCESSES) $(wildcard $(MACHINES:%=tests/%)) $(PYTEST_ARGS)
+	@echo "the same on PostgreSQL $(OLDEST_POSTGRES), the oldest supported:"
 	STEADHOLD_TEST_PG=$(OLDEST_POSTGRES) $(PYTEST) -q -n $(PROCESSES) $(wildcard $(MACHINES:%=tests/%)) $(PYTEST_ARGS)
 
 bench: setup ## the published figures, beside their peers, into bench/results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import re
 import signal
@@ -19,8 +20,8 @@ pytest_plugins = ["steadhold.testing.fixtures"]
 
 TESTS = Path(__file__).parent
 FOLDERS = {"journeys": "journeys", "faults": "journeys", "upgrade": "journeys", "docs": "docs"}
-FILES = {"test_races.py": "races", "test_guide.py": "docs"}
-MARKS = ("races", "journeys", "docs", "soak", "database")
+FILES = {"test_races.py": "races", "test_guide.py": "docs", "test_tidy.py": "tidy", "test_laws.py": "tidy"}
+MARKS = ("races", "journeys", "docs", "tidy", "soak", "database")
 PATIENCE_SECONDS = 600
 """How long a machine may go on, of which most take a tenth of that where nothing else runs."""
 
@@ -30,6 +31,12 @@ def lines_as_they_come(monkeypatch):
     """How log lines are written is the process's, and one test's choice is not the next one's."""
     if lines := sys.modules.get("steadhold.telemetry.lines"):
         monkeypatch.setattr(lines, "_formatted", False)
+
+
+def pytest_collection_finish():
+    """Ten thousand tests stay until the end: they need not be looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import _may_be_chosen
 
-REST = "not (races or journeys or docs or soak)"
+REST = "not (races or journeys or docs or tidy or soak)"
 MARKED = "import a\npytestmark = pytest.mark.journeys\n"
 
 
@@ -30,6 +30,7 @@ MARKED = "import a\npytestmark = pytest.mark.journeys\n"
         ("journeys and not soak", None, MARKED, False),
         ("races and not soak", None, MARKED, True),
         (f"database and {REST}", None, "", False),
+        (REST, "tidy", "", True),
         ("anything else", None, "", False),
         ("unheard_of", None, "", False),
     ],

@@ -47,11 +47,11 @@ class Tree:
 
     def __init__(self, folder: Path, names: Sequence[str] = ()) -> None:
         self.folder = folder
-        here = {"STEADHOLD_SUITES": str(SUITES), **os.environ, "PYTHONPATH": str(folder / "src")}
+        here = {"STEADHOLD_SUITES": str(SUITES), "STEADHOLD_TEST_FAR": "1", **os.environ}
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("warm.py"))],
             cwd=folder,
-            env={**here, "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**here, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -13,6 +13,7 @@ from steadhold import access
 from steadhold.access import plans
 from steadhold.access.model import Actor, Exceeds, KeyEnded, Made
 from steadhold.access.token import opens
+from tests import chance
 from tests.access.people import a_token
 
 SCOPES = st.sampled_from([("*:*",), ("state:*", "keys:*"), ("state:read:a",), ()])
@@ -113,5 +114,5 @@ def machine(conn: psycopg.Connection, new_workspace, clock):  # noqa: C901 - its
 def test_keys_behave_like_a_dict(conn, database, clock):
     """The plans let in whom a plain dict of keys, secrets and ends would."""
     run_state_machine_as_test(
-        machine(conn, database.new_workspace, clock), settings=settings(max_examples=40, deadline=None)
+        machine(conn, database.new_workspace, clock), settings=settings(max_examples=chance.of(40), deadline=None)
     )

@@ -15,6 +15,7 @@ from steadhold.approvals import Moved
 from steadhold.approvals.answers import refused
 from steadhold.db.pool import Pool
 from steadhold.play.single import Single
+from tests import chance
 from tests.approvals.house import House, named
 from tests.approvals.people import AGENT, ONE, TWO, asked, person
 
@@ -258,7 +259,9 @@ class Approvals(RuleBasedStateMachine):
 def play(clock, opens, examples):
     bound = {"open": staticmethod(opens), "clock": clock}
     machine = type("Bound", (Approvals,), bound)
-    run_state_machine_as_test(machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None))
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=chance.of(examples), stateful_step_count=30, deadline=None)
+    )
 
 
 def test_the_plans_answer_what_a_dict_does(conn, database, clock):

@@ -17,6 +17,7 @@ from steadhold.commits import Committed, Refused, RepeatedName
 from steadhold.jobs import Complete, Settlement
 from steadhold.kit.ids import new_id
 from steadhold.play.caller import play
+from tests import chance
 from tests.commits import desk
 
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -153,5 +154,6 @@ def test_commits_behave_like_a_dict(conn, database):
     """Plans answer what a plain dict would, and a refused commit leaves it as it was."""
     bound = {"conn": conn, "new_workspace": staticmethod(database.new_workspace)}
     run_state_machine_as_test(
-        type("Bound", (Commits,), bound), settings=settings(max_examples=40, stateful_step_count=20, deadline=None)
+        type("Bound", (Commits,), bound),
+        settings=settings(max_examples=chance.of(40), stateful_step_count=20, deadline=None),
     )

@@ -15,6 +15,7 @@ from steadhold import access, blobs, context
 from steadhold.context import plans, uploads
 from steadhold.context.model import Content, Reference, Upload, Written
 from steadhold.kit.ids import new_id
+from tests import chance
 from tests.context.desk import OPERATOR
 
 PATHS = st.sampled_from(["a", "a/b", "b"])
@@ -158,4 +159,4 @@ class Counting(RuleBasedStateMachine):
 def test_bytes_are_there_as_long_as_somebody_needs_them(conn, database):
     """Revisions, references and uploads, whoever comes and goes: what is stored is what is needed, and is counted."""
     bound = {"conn": conn, "new_workspace": staticmethod(database.new_workspace)}
-    run_state_machine_as_test(type("Bound", (Counting,), bound), settings=settings(max_examples=20))
+    run_state_machine_as_test(type("Bound", (Counting,), bound), settings=settings(max_examples=chance.of(20)))

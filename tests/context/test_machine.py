@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import psycopg
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from steadhold import blobs, context
 from steadhold.context.model import Missing, Moved, PathTaken, Pruned, RevisionConflict, Stored, Written
+from tests import chance
 
 PATHS = st.sampled_from(["a", "a/b", "b"])
 BODIES = st.sampled_from([b"", b"1", b"22", b"\xff"])
@@ -116,4 +118,4 @@ class Files(RuleBasedStateMachine):
 def test_files_behave_like_a_dict(conn, database):
     """The plans answer what plain dicts of revisions and bytes would, and bytes of a revision never change."""
     bound = {"conn": conn, "new_workspace": staticmethod(database.new_workspace)}
-    run_state_machine_as_test(type("Bound", (Files,), bound))
+    run_state_machine_as_test(type("Bound", (Files,), bound), settings=settings(max_examples=chance.of(100)))

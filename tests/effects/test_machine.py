@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from steadhold.effects import Moved
 from steadhold.effects.answers import refused
+from tests import chance
 from tests.effects.people import WORKER, Desk, intent
 
 PLANNED, ANSWER, SETTLES, STEP = 250, 100, 150, 40  # no sum of steps comes near a bound
@@ -216,5 +217,7 @@ def test_effects_answer_what_a_dict_does(conn, database, clock):
 
     bound = {"open": staticmethod(opens), "clock": clock}
     machine = type("Bound", (Effects,), bound)
-    run_state_machine_as_test(machine, settings=settings(max_examples=60, stateful_step_count=30, deadline=None))
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=chance.of(60), stateful_step_count=30, deadline=None)
+    )
     assert clock.now() is not None

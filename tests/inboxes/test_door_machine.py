@@ -16,6 +16,7 @@ from steadhold.inboxes.schemes import Refused
 from steadhold.kit.ids import new_id
 from steadhold.kit.outcome import Missing
 from steadhold.kit.seal import Sealing
+from tests import chance
 from tests.inboxes.conftest import EVERYTHING
 from tests.inboxes.test_schemes import signed
 
@@ -132,5 +133,7 @@ class Doors(RuleBasedStateMachine):
 
 def test_doors_do_what_a_person_would_expect(database, clock):
     bound = type("Bound", (Doors,), {"database": database, "clock": clock})
-    run_state_machine_as_test(bound, settings=settings(max_examples=15, stateful_step_count=20, deadline=None))
+    run_state_machine_as_test(
+        bound, settings=settings(max_examples=chance.of(15), stateful_step_count=20, deadline=None)
+    )
     assert bound.database is database

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
@@ -15,6 +16,7 @@ from steadhold.inboxes import plans
 from steadhold.inboxes.model import Retention
 from steadhold.play.lockstep import Lockstep
 from steadhold.testing.database import copied
+from tests import chance
 from tests.inboxes.conftest import Door, event
 from tests.inboxes.house import House
 
@@ -214,12 +216,14 @@ def run(make):
         opened.append(make())
         return opened[-1]
 
-    run_state_machine_as_test(type("Bound", (Inboxes,), {"open": staticmethod(open_one)}))
+    run_state_machine_as_test(
+        type("Bound", (Inboxes,), {"open": staticmethod(open_one)}), settings=settings(max_examples=chance.of(100))
+    )
     return len(opened)
 
 
 def test_inboxes_behave_as_a_person_would_keep_them(house_of_its_own):
-    assert run(lambda: ByPlans(house_of_its_own)) > 20
+    assert run(lambda: ByPlans(house_of_its_own)) > chance.of(20)
 
 
 async def doors(dsn, ready, ended):
@@ -237,6 +241,6 @@ def test_the_doors_answer_the_same(house_of_its_own):
         ready = loop.create_future()
         serving = loop.create_task(doors(house_of_its_own.dsn, ready, ended))
         player = loop.run_until_complete(ready)
-        assert run(lambda: ByHttp(house_of_its_own, loop, player)) > 20
+        assert run(lambda: ByHttp(house_of_its_own, loop, player)) > chance.of(20)
         ended.set()
         loop.run_until_complete(serving)

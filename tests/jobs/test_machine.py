@@ -23,6 +23,7 @@ from steadhold import jobs
 from steadhold.jobs import Complete, Configuration, ConfirmCancel, Fail, Release, Retry, Settlement, Signal, Timer, Wait
 from steadhold.kit.limits import LAPSES_MAX
 from steadhold.kit.outcome import StaleFence
+from tests import chance
 
 LEASE, SPACING, ATTEMPTS = 100.0, 1_000.0, 4
 FAR = datetime(2999, 1, 1, tzinfo=UTC)
@@ -283,5 +284,6 @@ def test_jobs_behave_as_they_are_described(conn, database, clock):
     """The plans answer what a person with pen and paper would."""
     bound = {"conn": conn, "clock": clock, "new_workspace": staticmethod(database.new_workspace)}
     run_state_machine_as_test(
-        type("Bound", (Work,), bound), settings=settings(max_examples=100, stateful_step_count=50, deadline=None)
+        type("Bound", (Work,), bound),
+        settings=settings(max_examples=chance.of(100), stateful_step_count=50, deadline=None),
     )

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from steadhold.inboxes import Retention
 from steadhold.jobs import InboxEvent, Match, NothingToAwait, Wait, sweeping, watching
+from tests import chance
 from tests.inboxes.conftest import Door, restored
 from tests.jobs.conftest import Desk
 from tests.jobs.test_waits_inbox import event
@@ -213,5 +214,6 @@ def test_waits_for_an_inbox_end_as_they_should(conn, database, clock, monkeypatc
     monkeypatch.setattr(watching, "AT_ONCE", PART)
     bound = {"conn": conn, "clock": clock, "new_workspace": staticmethod(database.new_workspace)}
     run_state_machine_as_test(
-        type("Bound", (Waits,), bound), settings=settings(max_examples=40, stateful_step_count=30, deadline=None)
+        type("Bound", (Waits,), bound),
+        settings=settings(max_examples=chance.of(40), stateful_step_count=30, deadline=None),
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
@@ -16,6 +17,7 @@ from steadhold.kit.limits import LOCK_SILENCE_SECONDS_MAX, LOCK_TICKET_SECONDS_M
 from steadhold.locks import plans
 from steadhold.play.lockstep import Lockstep
 from steadhold.testing.database import copied
+from tests import chance
 from tests.locks.house import House
 
 FROZEN = """
@@ -252,7 +254,8 @@ def run(make, **bound):
         opened.append(make())
         return opened[-1]
 
-    run_state_machine_as_test(type("Bound", (Locks,), {**bound, "open": staticmethod(open_one)}))
+    far = settings(max_examples=chance.of(100))
+    run_state_machine_as_test(type("Bound", (Locks,), {**bound, "open": staticmethod(open_one)}), settings=far)
     return len(opened)
 
 
@@ -270,7 +273,7 @@ def histories(database):
 
 
 def test_locks_behave_as_a_person_would_keep_them(frozen):
-    assert run(lambda: ByPlans(frozen), clock=frozen.clock, waiting=True) > 50
+    assert run(lambda: ByPlans(frozen), clock=frozen.clock, waiting=True) > chance.of(50)
     for fences, types in histories(frozen):
         assert fences == [1 + n // 2 for n in range(len(fences))]
         assert set(types[::2]) == {"lock.granted"}
@@ -291,6 +294,6 @@ def test_the_doors_answer_the_same(frozen):
         ready = loop.create_future()
         serving = loop.create_task(doors(frozen.dsn, ready, ended))
         player = loop.run_until_complete(ready)
-        assert run(lambda: ByHttp(frozen, loop, player), clock=frozen.clock, waiting=False) > 50
+        assert run(lambda: ByHttp(frozen, loop, player), clock=frozen.clock, waiting=False) > chance.of(50)
         ended.set()
         loop.run_until_complete(serving)

@@ -18,6 +18,7 @@ from steadhold.jobs import Complete, Settlement
 from steadhold.sdk import Client
 from steadhold.server.settings import Settings
 from steadhold.testing.database import copied
+from tests import chance
 from tests.schedules.conftest import spec
 from tests.sdk.site import Site, operator_key, served
 
@@ -229,7 +230,9 @@ def bound(place):
 
 def bounds(examples, steps):
     quiet = list(HealthCheck)
-    return settings(max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=quiet)
+    return settings(
+        max_examples=chance.of(examples), stateful_step_count=steps, deadline=None, suppress_health_check=quiet
+    )
 
 
 def test_through_the_plans(conn, database, clock):

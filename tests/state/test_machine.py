@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import psycopg
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from steadhold import state
 from steadhold.state.model import Get, Missing, Put, RevisionConflict, Stored, Written
+from tests import chance
 
 NAMES = st.sampled_from(["a", "a/b", "b"])
 BODIES = st.sampled_from([b"1", b"1.10", b'{"z":1,"a":-0}', b'"\xc3\xbc"'])
@@ -95,4 +97,4 @@ class Names(RuleBasedStateMachine):
 def test_names_behave_like_a_dict(conn, database):
     """The plans answer what a plain dict of revisions and bytes would."""
     bound = {"conn": conn, "new_workspace": staticmethod(database.new_workspace)}
-    run_state_machine_as_test(type("Bound", (Names,), bound))
+    run_state_machine_as_test(type("Bound", (Names,), bound), settings=settings(max_examples=chance.of(100)))

@@ -13,6 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 from steadhold.testing.database import copied
 from steadhold.webhooks import delivering, plans, replaying
 from steadhold.webhooks.model import LANE_SECONDS, Batch, Result
+from tests import chance
 from tests.webhooks.house import BY, URL, create, event, fan_out, listed
 
 pytestmark = pytest.mark.database
@@ -165,6 +166,6 @@ def test_deliveries_are_as_told(house_of_its_own, blocks):
     house = house_of_its_own
     bound = type("Bound", (Deliveries,), {"database": house, "clock": house.clock, "blocks": blocks})
     try:
-        run_state_machine_as_test(bound, settings=settings(max_examples=60, deadline=None))
+        run_state_machine_as_test(bound, settings=settings(max_examples=chance.of(60), deadline=None))
     finally:
         house.clock.reset()

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import psycopg
 
@@ -17,6 +18,9 @@ from steadhold.testing import locks
 from steadhold.testing.binaries import chosen
 from steadhold.testing.database import drop, make_template
 from steadhold.testing.run import Run, tell
+
+LOADED_ONCE: Final = {"shared_preload_libraries": "plpgsql"}
+"""Tests open thousands of connections, and each would load it anew."""
 
 
 def main(home: Path) -> None:
@@ -46,7 +50,8 @@ def _server(home: Path) -> Iterator[str]:
     if dsn := os.environ.get("STEADHOLD_TEST_DSN"):
         yield dsn
         return
-    with Embedded(home / "data", throwaway=True, pg_bin=chosen(os.environ.get("STEADHOLD_TEST_PG"))) as server:
+    pg_bin = chosen(os.environ.get("STEADHOLD_TEST_PG"))
+    with Embedded(home / "data", throwaway=True, pg_bin=pg_bin, settings=LOADED_ONCE) as server:
         yield server.dsn
 
 
