@@ -6,7 +6,7 @@ import pytest
 
 from steadhold import fences
 from steadhold.db.pool import Pool
-from steadhold.events import relaying
+from steadhold.events import Retry, Taken, relaying
 from steadhold.events.routes import ROUTES
 from steadhold.jobs.routes import ROUTES as JOBS
 from steadhold.locks.routes import ROUTES as LOCKS
@@ -15,7 +15,7 @@ from steadhold.play.single import Single
 from steadhold.web.flights import Flights
 from steadhold.web.hub import Hub
 from steadhold.web.serve import Doors
-from tests.events.stream import Flow
+from tests.events.stream import MANY, Flow
 from tests.jobs.house import House as Jobs
 
 
@@ -47,3 +47,16 @@ async def house(request, dsn, workspace):
 async def stream(dsn, workspace):
     async with Pool(dsn, size=6) as pool:
         yield Flow(Single(pool), workspace)
+
+
+@pytest.fixture
+async def waiting(stream):
+    """More of an aggregate than a claim takes, behind one that waits, and nothing of it has its turn."""
+    await stream.subscribe()
+    await stream.happen("a", MANY)
+    await stream.match()
+    stream.sink.says = lambda _one: Retry("down")
+    await stream.publish()
+    assert await stream(relaying.lanes) == []
+    stream.sink.says, stream.sink.asked = lambda _one: Taken(), []
+    return stream

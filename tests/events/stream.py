@@ -7,6 +7,9 @@ from steadhold.events import Happened, Spec, Taken, flow, relaying
 from steadhold.events.flow import Outside
 from steadhold.events.loops import Relay
 
+MANY = 2 * relaying.EACH + 5
+"""More of an aggregate than a claim takes, or two."""
+
 TYPES = ("a*", "b*", "job.*", "order.*", "t*", "x*")
 """All that happens in these tests, but for what tells of the subscriptions themselves."""
 
@@ -51,6 +54,14 @@ class Flow:
     async def publish(self, relay=None):
         relay = relay or self.relay
         return await relay.publish(self.workspace) + await relay.idle()
+
+    async def published(self):
+        """What revisions are published as long as something has its turn: each time, some leave or are set apart."""
+        for _ in range(50):
+            if not await self(relaying.lanes):
+                return [revision for _, revision in self.sink.asked]
+            await self.publish()
+        raise AssertionError("a lane stays in which nothing is done")
 
     async def listed(self, state):
         return await self(events.publications, state, None, 1_000)

@@ -14,6 +14,7 @@ from steadhold.events import flow
 from steadhold.events.flow import Append, Publication, Subscription, Taker
 from steadhold.events.model import Event, event
 from steadhold.events.plans import SQL
+from steadhold.events.turns import Turns, in_turn
 from steadhold.kit.fields import FenceRef
 from steadhold.kit.outcome import StaleFence
 from steadhold.kit.plan import Plan, each, one, operation, rows, single_operation
@@ -24,6 +25,12 @@ LANE_SECONDS: Final = 30.0
 KEYS: Final = 50
 EACH: Final = 10
 """A claim takes so many keys of a lane, and so many publications of each."""
+
+APART: Final = 100
+"""So many publications of a key are set apart at once, behind one that waits."""
+
+DUE_AT_ONCE: Final = 2_000
+"""So many whose time has come are given their turn at once; others follow with the next look."""
 
 
 @single_operation
@@ -79,7 +86,8 @@ def publish(workspace: str, told: Sequence[Event], to: Subscription, *, again: b
 
 @operation
 def lanes(workspace: str) -> Plan[list[tuple[str, int]]]:
-    """List the lanes in which something is to be published now: target and number."""
+    """Give their turn to publications whose time has come, and list the lanes in which something has its turn."""
+    yield from rows(SQL.due_again, workspace=workspace, limit=DUE_AT_ONCE)
     return [(target, lane) for target, lane in (yield from rows(SQL.lanes, workspace=workspace))]
 
 
@@ -164,33 +172,39 @@ def settle(
 def _batch(
     workspace: str, target: str, lane: int, after: str, most: int = KEYS
 ) -> Plan[tuple[tuple[int, str], list[Publication]]]:
-    found = yield from rows(SQL.ready, workspace=workspace, target=target, lane=lane, after=after, keys=most, each=EACH)
-    keys = sorted({row[0] for row in found})
-    told, held = yield from hold(workspace, _in_turn(found))
-    open_ones = [
-        (hand[0], event(*row[0])) for hand, row in zip(held, told, strict=True) if hand and row and hand[0][-1] < 2
-    ]
-    gone = yield from _gone(workspace, sorted({row[1] for row, _ in open_ones}))
-    yield from skip(workspace, [(*_at(one), row[1], row[0]) for row, one in open_ones if row[1] in gone])
-    batch = [_publication(row, one) for row, one in open_ones if row[1] not in gone]
-    return (len(keys), keys[-1] if keys else ""), sorted(batch, key=_order)
+    more = {"after": after, "keys": most, "each": EACH + 1}
+    turns = in_turn((yield from rows(SQL.ready, workspace=workspace, target=target, lane=lane, **more)), EACH)
+    held, waiting = yield from _held(workspace, turns)
+    gone = yield from _gone(workspace, sorted({row[1] for row, _ in held}))
+    yield from skip(workspace, [(*_at(one), row[1], row[0]) for row, one in held if row[1] in gone])
+    yield from _set_apart(workspace, waiting)  # last: who waits for what it locks is not waited for
+    batch = [_publication(row, one) for row, one in held if row[1] not in gone]
+    return (len(turns.keys), turns.keys[-1] if turns.keys else ""), sorted(batch, key=_order)
+
+
+def _held(workspace: str, turns: Turns) -> Plan[tuple[list[tuple[Row, Event]], list[UUID]]]:
+    """Lock what has its turn, what comes after it, which is let in, and what waits before others, of which the ids."""
+    told, held = yield from hold(workspace, [*turns.now, *turns.next, *turns.waiting])
+    now, behind = len(turns.now), len(turns.now) + len(turns.next)
+    if turns.next:
+        yield from rows(SQL.let_in, workspace=workspace, ids=_ids(held[now:behind]))
+    ready = zip(held[:now], told[:now], strict=True)
+    taken = [(hand[0], event(*row[0])) for hand, row in ready if hand and row and hand[0][-1] < 2]
+    return taken, _ids(held[behind:])
+
+
+def _ids(held: Sequence[Sequence[Row]]) -> list[UUID]:
+    return [hand[0][0] for hand in held if hand]
+
+
+def _set_apart(workspace: str, ids: Sequence[UUID]) -> Plan[None]:
+    if ids:
+        yield from rows(SQL.set_apart, workspace=workspace, ids=ids, each=APART)
 
 
 def _gone(workspace: str, subscriptions: Sequence[str]) -> Plan[set[str]]:
     hands = yield from each(SQL.gone, [{"workspace": workspace, "subscription": id} for id in subscriptions])
     return {id for id, hand in zip(subscriptions, hands, strict=True) if hand and hand[0][0]}
-
-
-def _in_turn(found: Sequence[Row]) -> list[tuple[str, int, str]]:
-    """Of each key what stands before the first that is not to be published now."""
-    stopped: set[str] = set()
-    turn: list[tuple[str, int, str]] = []
-    for key, aggregate_id, revision, subscription, state, due in found:
-        if state == 2 or not due:
-            stopped.add(key)
-        if key not in stopped:
-            turn.append((aggregate_id, revision, subscription))
-    return turn
 
 
 def hold(workspace: str, publications: Sequence[Sequence[Any]]) -> Plan[tuple[list[list[Row]], list[list[Row]]]]:
@@ -212,6 +226,7 @@ def _settle(workspace: str, batch: Sequence[Publication], answers: Sequence[flow
     taken, held_up = flow.settled(batch, answers)
     published = yield from rows(SQL.published, workspace=workspace, ids=[UUID(id) for id in taken])
     yield from each(SQL.held_up, [_verdict(workspace, verdict) for verdict in held_up])
+    yield from _set_apart(workspace, [UUID(verdict.id) for verdict in held_up])
     yield from close(workspace, [(aggregate_id, revision) for aggregate_id, revision in published])
 
 

@@ -378,31 +378,64 @@ from unnest(:aggregate_id::text[], :aggregate_revision::bigint[], :open::bool[])
 where e.workspace = :workspace::text and e.aggregate_id = any(:aggregate_id::text[])
   and e.aggregate_id = i.aggregate_id and e.aggregate_revision = i.aggregate_revision
 
+-- name: due_again
+-- rank: aggregates
+-- What waited for its time, and whose time has come, has its turn. What somebody else holds is left to them.
+with due as materialized (
+  select p.id from steadhold.publications p
+  where p.workspace = :workspace::text and p.state = 1 and p.apart and p.next_at <= (select steadhold.clock())
+  order by p.next_at limit :limit::bigint for no key update skip locked
+)
+update steadhold.publications p set apart = false
+where p.workspace = :workspace::text and p.id = any(array(select due.id from due))
+
 -- name: lanes
 -- rank: read
--- The lanes in which something is to be done now.
+-- The lanes in which something is not set apart.
 with recursive lane as (
   (select p.target, p.lane from steadhold.publications p
-   where p.workspace = :workspace::text and p.state < 3 order by p.target, p.lane limit 1)
+   where p.workspace = :workspace::text and p.state < 3 and p.apart is not true order by p.target, p.lane limit 1)
   union all
   select n.target, n.lane from lane cross join lateral (
     select p.target, p.lane from steadhold.publications p
-    where p.workspace = :workspace::text and p.state < 3 and (p.target, p.lane) > (lane.target, lane.lane)
+    where p.workspace = :workspace::text and p.state < 3 and p.apart is not true
+      and (p.target, p.lane) > (lane.target, lane.lane)
     order by p.target, p.lane limit 1) n
 )
 select lane.target, lane.lane from lane
-where exists (select from steadhold.ready_keys(:workspace::text, lane.target, lane.lane, '', 1))
 
 -- name: ready
 -- rank: read
--- The first open publications of the keys whose turn it is, behind `after`.
-select p.key, p.aggregate_id, p.aggregate_revision, p.subscription, p.state, p.next_at is null or p.next_at <= steadhold.clock()
-from steadhold.ready_keys(:workspace::text, :target::text, :lane::smallint, :after::text, :keys::bigint) as k(key)
+-- The first open publications of the keys of which something is not set apart, behind `after`; of each whether it may be
+-- published now, and whether it is set apart.
+with recursive head as (
+  (select p.key from steadhold.publications p
+   where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key > :after::text
+     and p.state < 3 and p.apart is not true
+   order by p.key limit 1)
+  union all
+  select n.key from head cross join lateral (
+    select p.key from steadhold.publications p
+    where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key > head.key
+      and p.state < 3 and p.apart is not true
+    order by p.key limit 1) n
+)
+select p.key, p.aggregate_id, p.aggregate_revision, p.subscription,
+  p.state = 0 or p.state = 1 and p.next_at <= steadhold.clock(), p.apart
+from (select head.key from head limit :keys::bigint) k
 cross join lateral (
-  select p.* from steadhold.publications p
-  where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key = k.key
-    and p.state < 3
-  order by p.aggregate_revision, p.subscription limit :each::bigint
+  select e.* from (
+    (select p.* from steadhold.publications p
+     where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key = k.key
+       and p.state < 3 and p.apart is not true
+     order by p.aggregate_revision, p.subscription limit :each::bigint)
+    union all
+    (select p.* from steadhold.publications p
+     where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key = k.key
+       and p.state < 3 and p.apart
+     order by p.aggregate_revision, p.subscription limit :each::bigint)
+  ) e
+  order by e.aggregate_revision, e.subscription limit :each::bigint
 ) p
 order by p.key, p.aggregate_revision, p.subscription
 
@@ -439,8 +472,8 @@ from i join locked p using (aggregate_id, aggregate_revision, subscription)
 
 -- name: published
 -- rank: aggregates
--- What is open of these has been published.
-update steadhold.publications p set state = 3, settled_at = steadhold.clock(), next_at = null, why = null
+-- What is open of these has been published, and what comes next was let in when they were claimed.
+update steadhold.publications p set state = 3, settled_at = steadhold.clock(), next_at = null, why = null, apart = null
 where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state < 3
 returning p.aggregate_id, p.aggregate_revision
 
@@ -453,7 +486,7 @@ with i as materialized (
     with ordinality as i(id, attempts, seconds, why, n)
 ), told as (
   update steadhold.publications p set attempts = i.attempts, why = left(i.why, 1000),
-    state = case when i.seconds is null then 2 else 1 end,
+    state = case when i.seconds is null then 2 else 1 end, apart = true,
     next_at = steadhold.clock() + make_interval(secs => i.seconds)
   from i where p.workspace = :workspace::text and p.id = any(:id::uuid[]) and p.id = i.id and p.state < 3
   returning p.subscription, p.state, p.target
@@ -464,6 +497,31 @@ select distinct on (t.subscription) :workspace::text, t.subscription, 1, '{}'::t
   steadhold.clock(), steadhold.clock(), steadhold.clock()
 from told t where t.state = 2 order by t.subscription
 on conflict (workspace, subscription) do update set announce_at = excluded.announce_at where s.announce_at is null
+
+-- name: set_apart
+-- rank: aggregates
+-- These, if they wait and are the first of their keys, and what stands behind them: some of it now, and the rest when it is
+-- met again. Of that, what waited for its own time waits behind them from here on. Nobody is waited for.
+with line as materialized (
+  select b.id from steadhold.publications h cross join lateral (
+    select p.id from steadhold.publications p
+    where p.workspace = :workspace::text and p.target = h.target and p.lane = h.lane and p.key = h.key
+      and p.state < 3 and p.apart is not true
+      and (p.aggregate_revision, p.subscription) >= (h.aggregate_revision, h.subscription)
+    order by p.aggregate_revision, p.subscription limit :each::bigint
+    for no key update skip locked) b
+  where h.workspace = :workspace::text and h.id = any(:ids::uuid[]) and h.state in (1, 2)
+)
+update steadhold.publications p set apart = true,
+  state = case when p.state = 1 and p.id <> all(:ids::uuid[]) then 0 else p.state end,
+  next_at = case when p.id = any(:ids::uuid[]) then p.next_at end
+where p.workspace = :workspace::text and p.id = any(array(select line.id from line))
+
+-- name: let_in
+-- rank: aggregates
+-- What comes next once all before it has been published.
+update steadhold.publications p set apart = false
+where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state = 0 and p.apart
 
 -- name: ended
 -- rank: aggregates by aggregate_id, aggregate_revision
