@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tools.laws import ROOT, Law
-from tools.mutants import Shared, verdict_of
-from tools.tree import Tree, compile_all
+from tools.mutants import LOOKS_MAX, Shared, looked, verdict_of
+from tools.tree import TOO_LONG, Ran, Tree, compile_all
 
 TESTS = """
 import os, subprocess, sys
@@ -95,6 +95,23 @@ def test_a_run_that_does_not_end_is_ended(tree):
 
 def test_a_test_that_was_skipped_has_seen_nothing(tree):
     assert verdict(tree, "test_skips") == "skipped"
+
+
+class Told:
+    """A tree whose runs end as they are told."""
+
+    def __init__(self, *codes):
+        self.left = list(codes)
+
+    def run(self, tests, environment):
+        return Ran(self.left.pop(0), "1 passed")
+
+
+@pytest.mark.parametrize("before", [0, TOO_LONG, 3], ids=["green", "slow", "broken"])
+def test_what_has_said_nothing_is_looked_at_again(before):
+    law = Law("a", "b", "c", "tests/a.py::b", "src/a.py", "d", "e")
+    assert verdict_of(looked(Told(before, 1), law, {})) == "red"
+    assert verdict_of(looked(Told(*[before] * LOOKS_MAX), law, {})) != "red"
 
 
 def test_a_tree_finds_the_outside_suites_where_the_checkout_does(folder, monkeypatch):

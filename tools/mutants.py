@@ -162,7 +162,7 @@ def _judged(trees: queue.SimpleQueue[tuple[int, Tree]], shared: Shared | None, l
     began = time.monotonic()
     try:
         with tree.planted(law.file, law.find, law.replace):
-            ran = _looked(tree, law, shared.environment(number, law) if shared else {})
+            ran = looked(tree, law, shared.environment(number, law) if shared else {})
     finally:
         trees.put((number, tree))
     verdict = verdict_of(ran)
@@ -177,10 +177,10 @@ def verdict_of(ran: Ran) -> str:
     return "skipped" if ran.skipped else VERDICTS.get(ran.code, "broken")
 
 
-def _looked(tree: Tree, law: Law, environment: dict[str, str]) -> Ran:
-    """Run the test; one that looks by chance may miss the fault once, so while it stays green it looks again."""
+def looked(tree: Tree, law: Law, environment: dict[str, str]) -> Ran:
+    """Run the test until it is red: it may look by chance, and a run that broke or hung has said nothing."""
     for _ in range(LOOKS_MAX - 1):
-        if (ran := tree.run([law.test], environment=environment)).code != 0:
+        if verdict_of(ran := tree.run([law.test], environment=environment)) in ("red", "skipped"):
             return ran
     return tree.run([law.test], environment=environment)
 
