@@ -19,6 +19,7 @@ from steadhold import events, fences
 from steadhold.events import Happened, Reject, Retry, Spec, Taken, flow, relaying, retrying, subscribing
 from steadhold.events.publishing import ROUNDS_MAX
 from steadhold.kit.fields import FenceRef
+from tests import chance
 from tests.events import older
 
 ALWAYS = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
@@ -247,5 +248,7 @@ def test_a_lane_is_published_up_to_what_waits(database, clock, monkeypatch):
     monkeypatch.setattr(older, "EACH", 2)
     monkeypatch.setattr(relaying, "APART", 2)
     bound = type("Bound", (Lane,), {"database": database, "clock": clock})
-    run_state_machine_as_test(bound, settings=settings(max_examples=12, stateful_step_count=30, deadline=None))
+    run_state_machine_as_test(
+        bound, settings=settings(max_examples=chance.of(40), stateful_step_count=30, deadline=None)
+    )
     assert bound.database is database

@@ -142,6 +142,26 @@ def test_of_several_that_are_skipped_at_once_each_lets_in_what_is_behind_it(expl
     assert seen.waits
 
 
+@pytest.mark.parametrize("verb", [events.skip, older.skip], ids=["skip", "older-skip"])
+def test_what_comes_next_and_is_skipped_while_all_before_it_is_published_lets_in(explore, monkeypatch, verb):
+    monkeypatch.setattr(relaying, "EACH", 1)
+
+    def in_turn(stage):
+        found = waits_apart(stage)
+        stage.play(events.retry.call(stage.workspace, found[1]))
+        return found
+
+    def of_the_next(scene):
+        of = scene.facts[2] if verb is events.skip else ("o", 2, "s", UUID(scene.facts[2]))
+        return verb.call(scene.workspace, of)
+
+    def gone(scene):
+        assert published(scene) == []
+
+    seen = explore(setup=in_turn, actors={"relay": deliver, "operator": of_the_next}, always=gone)
+    assert seen.waits
+
+
 def test_what_is_set_apart_while_all_before_it_is_skipped_goes_on(explore):
     @operation
     def skip(workspace, id):

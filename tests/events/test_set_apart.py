@@ -9,6 +9,7 @@ import pytest
 from steadhold import events
 from steadhold.events import Reject, Retry, Taken, flow, relaying, subscribing
 from steadhold.events.plans import SQL
+from steadhold.events.turns import in_turn
 from steadhold.kit.fields import FenceRef
 from steadhold.play.transaction import opening
 from tests.events.stream import MANY
@@ -34,6 +35,7 @@ LANE = {"target": "sink:x", "lane": 1, "after": "", "keys": relaying.KEYS, "each
 def crowded(database, workspace):
     """A transaction, rolled back, in which a subscriber is down and much waits for it."""
     with database.connect() as conn, conn.transaction(force_rollback=True):
+        conn.execute("delete from steadhold.publications")  # what tests before this one left
         conn.execute(CROWD, {"w": workspace})
         conn.execute("analyze steadhold.publications")
         conn.execute(opening(workspace, 5_000).partition(";")[2].encode())
@@ -50,7 +52,7 @@ def read(conn, text, **said):
 
 
 def test_whether_something_is_due_is_found_without_reading_what_waits(crowded, workspace):
-    assert read(crowded, "select * from steadhold.due_events()") < 1_000  # what tests before this one left
+    assert read(crowded, "select * from steadhold.due_events()") < 100
     asked = "select duty from steadhold.due_events() where workspace = %s"
     assert crowded.execute(asked, [workspace]).fetchall() == []
     crowded.execute(DUE)
@@ -71,6 +73,22 @@ def test_who_publishes_and_lets_in_what_comes_next_wakes_nobody_else_to_do_so(cr
     ((ids,),) = crowded.execute(IDS, [workspace])
     (((plan,),),) = crowded.execute(PUBLISHED, {"workspace": workspace, "ids": ids}).fetchall()
     assert (plan["Plan"]["Actual Rows"], plan["Triggers"]) == (2, [])
+
+
+def test_of_each_key_goes_what_stands_before_the_first_that_waits():
+    found = [
+        ("a", "a", 1, "s", True, True),
+        ("a", "a", 2, "s", False, False),
+        ("a", "a", 3, "s", True, False),
+        ("b", "b", 1, "s", False, True),
+        ("b", "b", 2, "s", True, False),
+        *(("c", "c", n, "s", True, n == 3) for n in (1, 2, 3)),
+        *(("d", "d", n, "s", True, False) for n in (1, 2, 3)),
+    ]
+    turns = in_turn(found, 2)
+    assert turns.keys == ["a", "b", "c", "d"]
+    assert turns.now == [("a", 1, "s"), *(("c", n, "s") for n in (1, 2)), *(("d", n, "s") for n in (1, 2))]
+    assert (turns.next, turns.waiting) == ([("c", 3, "s")], [("b", 1, "s")])
 
 
 async def test_what_comes_behind_one_that_waits_is_set_apart_too(waiting):

@@ -29,7 +29,7 @@ EACH: Final = 10
 APART: Final = 100
 """So many publications of a key are set apart at once, behind one that waits."""
 
-DUE_AT_ONCE: Final = 2_000
+DUE_AT_ONCE: Final = 10_000
 """So many whose time has come are given their turn at once; others follow with the next look."""
 
 
