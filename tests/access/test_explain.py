@@ -1,24 +1,22 @@
-"""A page of the audit, which is kept for ever, is found by the index of what is asked."""
+"""What is kept of all workspaces and for ever is found by the index of what is asked: a key, a page of the audit."""
 
 from __future__ import annotations
 
 import pytest
 
 from steadhold.access.plans import SQL
+from tests.operations.generic_plan import crowd, looked_up, walks
 
-
-@pytest.fixture
-def crowded(database, workspace):
-    """A transaction, rolled back, in which many have done much."""
-    with database.connect() as conn, conn.transaction(force_rollback=True):
-        conn.execute(
-            "insert into steadhold.audit (workspace, at, subject, kind, resource)"
-            " select %s, steadhold.clock(), 's' || n, 'k' || n %% 7, 'r' || n from generate_series(1, 9000) n",
-            [workspace],
-        )
-        conn.execute("analyze steadhold.audit")
-        conn.execute("set local plan_cache_mode = force_custom_plan")
-        yield conn
+crowded = crowd("""
+insert into steadhold.audit (workspace, at, subject, kind, resource)
+  select %(w)s, steadhold.clock(), 's' || n, 'k' || n %% 7, 'r' || n from generate_series(1, 9000) n;
+insert into steadhold.key_places select 'key' || n, 'w' || n %% 20 from generate_series(1, 5000) n;
+insert into steadhold.keys (workspace, key_id, revision, env, subject, kind, scopes, state, hash, created_at)
+  select 'w' || n %% 20, 'key' || n, 1, 'live', 's', 'service', '{*:*}', 'active', sha256('x'), steadhold.clock()
+  from generate_series(1, 5000) n;
+insert into steadhold.entitlements (workspace, revision, changed_at)
+  select 'w' || n, 1, steadhold.clock() from generate_series(0, 400) n
+""")
 
 
 @pytest.mark.parametrize(
@@ -30,10 +28,18 @@ def crowded(database, workspace):
         ({}, "audit_pkey"),
     ],
 )
-def test_it_is_planned_for_what_is_asked(crowded, workspace, asked, index):
+def test_it_is_planned_for_what_is_asked(crowded, asked, index):
     assert SQL.trail.anew
-    said = {"workspace": f"'{workspace}'", "before": "'infinity'", "number": "0", "limit": "101", **asked}
-    crowded.execute(f"prepare asked as {SQL.trail.numbered}".encode())
-    values = ", ".join(said.get(param, "null") for param in SQL.trail.params)
-    lines = [line for (line,) in crowded.execute(f"explain execute asked({values})".encode()).fetchall()]
-    assert any(f"using {index} " in line or f"on {index} " in line for line in lines), "\n".join(lines)
+    said = {"before": "'infinity'", "number": "0", "limit": "101", **asked}
+    with crowded.transaction(force_rollback=True):
+        crowded.execute("set local plan_cache_mode = force_custom_plan")
+        ((workspace,),) = crowded.execute("show steadhold.workspace").fetchall()
+        found = walks(crowded, SQL.trail, workspace=f"'{workspace}'", **said)
+    assert index in found["audit"]
+
+
+def test_a_key_is_looked_up_in_its_workspace(crowded):
+    """Whose it is is not known before, so a walk would go through the keys of all workspaces."""
+    assert looked_up(crowded, "find_key", wanted="'key7'::text") == {
+        table: {f"{table}_pkey"} for table in ("key_places", "keys", "entitlements")
+    }

@@ -7,7 +7,7 @@ import pytest
 from steadhold.inboxes import plans
 from steadhold.inboxes.items import Envelope, item
 from steadhold.inboxes.plans import SQL
-from tests.operations.generic_plan import WHOLE, crowd, walks
+from tests.operations.generic_plan import WHOLE, crowd, looked_up, walks
 
 TABLES = ("inboxes", "inbox_events", "inbox_keys", "inbox_consumers", "inbox_gaps", "inbox_sweeps", "grants")
 APART = ("inboxes.plan_sweep", "inboxes.find_door")
@@ -54,6 +54,12 @@ def test_nothing_is_scanned(crowded, name):
 )
 def test_by_which_index(crowded, name, table, index):
     assert walks(crowded, getattr(SQL, name))[table] == {index}
+
+
+def test_where_a_consumer_stands_is_asked_in_its_inbox(crowded):
+    found = looked_up(crowded, "house_stands", of_workspace="'w'::text", of_id="'inbox:b7:consumer:c7'::text")
+    assert found["inbox_consumers"] == {"inbox_consumers_pkey"}
+    assert found["inboxes"] == {"inboxes_pkey"}
 
 
 def test_what_is_looked_up_in_functions_is_found_by_key(crowded):

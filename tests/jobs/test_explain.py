@@ -10,6 +10,8 @@ from steadhold.testing.database import copied
 from tests.operations import due
 from tests.operations.generic_plan import WHOLE, planned, settle, walks
 
+pytestmark = pytest.mark.database
+
 BY_ID = (
     "hold", "complete", "finish", "move", "remembered", "start", "advance", "ask_cancel", "note_cancel", "beat",
     "progress", "ends", "look",

@@ -100,6 +100,16 @@ def explained(conn, text):
     return [*nodes(plan[0]["Plan"])]
 
 
+def looked_up(conn, function, **said):
+    """How the query of a function that is its definer's reaches each table, for arguments in SQL."""
+    ((text,),) = conn.execute("select prosrc from pg_proc where proname = %s", [function]).fetchall()
+    for param, value in said.items():
+        text = text.replace(param, value)
+    with conn.transaction(force_rollback=True):
+        conn.execute("set local role none")
+        return reached(conn, explained(conn, text))
+
+
 def nodes(node, table=None):
     """A node of a plan and all below it. One that walks an index for a bitmap knows of which table, too."""
     table = node.get("Relation Name", table)

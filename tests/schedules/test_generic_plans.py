@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from steadhold.schedules.recording import SQL
-from tests.operations.generic_plan import WHOLE, crowd, walks
+from tests.operations import due
+from tests.operations.generic_plan import WHOLE, crowd, reached, walks
 
 crowded = crowd("""
 insert into steadhold.schedules
@@ -58,3 +59,11 @@ def test_schedules_are_found_by(crowded, name, index):
 )
 def test_runs_are_found_by(crowded, name, index):
     assert walks(crowded, getattr(SQL, name))["schedule_runs"] == {index}
+
+
+def test_whether_anything_is_due_reads_no_jobs_but_those_of_old_runs(crowded):
+    with crowded.transaction(force_rollback=True):
+        crowded.execute("set local role none")
+        found = reached(crowded, due.planned(crowded, "due_schedules"))
+    assert found["jobs"] == {"jobs_pkey"}
+    assert not WHOLE & (found["schedules"] | found["schedule_runs"])
