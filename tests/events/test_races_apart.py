@@ -162,6 +162,39 @@ def test_what_comes_next_and_is_skipped_while_all_before_it_is_published_lets_in
     assert seen.waits
 
 
+def one_more(stage):
+    """One that waits, one that is set apart behind it, and one that no relay has met."""
+    found = waits(stage)
+    stage.play(deliver(stage))
+    happen(stage, 3)
+    return found
+
+
+def test_what_is_set_apart_while_one_before_it_is_skipped_goes_on_behind_what_is_published(explore, monkeypatch):
+    monkeypatch.setattr(relaying, "EACH", 1)
+
+    @operation
+    def skip(workspace, id):
+        yield from rows(relaying.SQL.skip, workspace=workspace, ids=[UUID(id)])
+
+    @operation
+    def meet_and_go_on(workspace, first):
+        yield from relaying.hold(workspace, [("o", 1, "s")])
+        yield from rows(relaying.SQL.set_apart, workspace=workspace, ids=[UUID(first)], each=relaying.APART)
+        yield from rows(relaying.SQL.again, workspace=workspace, ids=[UUID(first)])
+        yield from relaying.deliver.plan(workspace, *LANE, REF, "", refusing())
+
+    def gone(scene):
+        assert published(scene) == []
+
+    actors = {
+        "relay": lambda scene: meet_and_go_on.call(scene.workspace, scene.facts[1]),
+        "operator": lambda scene: skip.call(scene.workspace, scene.facts[2]),
+    }
+    seen = explore(setup=one_more, actors=actors, always=gone)
+    assert seen.waits
+
+
 def test_what_is_set_apart_while_all_before_it_is_skipped_goes_on(explore):
     @operation
     def skip(workspace, id):
@@ -177,12 +210,6 @@ def test_what_is_set_apart_while_all_before_it_is_skipped_goes_on(explore):
 
     def meeting(scene):
         return meet.call(scene.workspace, scene.facts[1])
-
-    def one_more(stage):
-        found = waits(stage)
-        stage.play(deliver(stage))
-        happen(stage, 3)
-        return found
 
     def gone(scene):
         assert published(scene) == []

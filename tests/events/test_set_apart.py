@@ -88,7 +88,8 @@ def test_of_each_key_goes_what_stands_before_the_first_that_waits():
     turns = in_turn(found, 2)
     assert turns.keys == ["a", "b", "c", "d"]
     assert turns.now == [("a", 1, "s"), *(("c", n, "s") for n in (1, 2)), *(("d", n, "s") for n in (1, 2))]
-    assert (turns.next, turns.waiting) == ([("c", 3, "s")], [("b", 1, "s")])
+    assert turns.next == [("a", 2, "s"), ("c", 3, "s"), ("d", 3, "s")]
+    assert turns.waiting == [("b", 1, "s")]
 
 
 async def test_what_comes_behind_one_that_waits_is_set_apart_too(waiting):

@@ -186,8 +186,7 @@ def _held(workspace: str, turns: Turns) -> Plan[tuple[list[tuple[Row, Event]], l
     """Lock what has its turn, what comes after it, which is let in, and what waits before others, of which the ids."""
     told, held = yield from hold(workspace, [*turns.now, *turns.next, *turns.waiting])
     now, behind = len(turns.now), len(turns.now) + len(turns.next)
-    if turns.next:
-        yield from rows(SQL.let_in, workspace=workspace, ids=_ids(held[now:behind]))
+    yield from _let_in(workspace, [hand[0] for hand in held[now:behind] if hand])
     ready = zip(held[:now], told[:now], strict=True)
     taken = [(hand[0], event(*row[0])) for hand, row in ready if hand and row and hand[0][-1] < 2]
     return taken, _ids(held[behind:])
@@ -195,6 +194,14 @@ def _held(workspace: str, turns: Turns) -> Plan[tuple[list[tuple[Row, Event]], l
 
 def _ids(held: Sequence[Sequence[Row]]) -> list[UUID]:
     return [hand[0][0] for hand in held if hand]
+
+
+def _let_in(workspace: str, next_ones: Sequence[Row]) -> Plan[None]:
+    """Let in what comes next; behind what has ended meanwhile, what was set apart while that was being ended."""
+    if ids := [row[0] for row in next_ones if row[-1] == 0]:
+        yield from rows(SQL.let_in, workspace=workspace, ids=ids)
+    if ids := [row[0] for row in next_ones if row[-1] > 2]:
+        yield from rows(SQL.let_in_behind, workspace=workspace, ids=ids)
 
 
 def _set_apart(workspace: str, ids: Sequence[UUID]) -> Plan[None]:

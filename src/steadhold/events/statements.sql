@@ -523,6 +523,22 @@ where p.workspace = :workspace::text and p.id = any(array(select line.id from li
 update steadhold.publications p set apart = false
 where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state = 0 and p.apart
 
+-- name: let_in_behind
+-- rank: aggregates
+-- What is set apart right behind these, which have ended: who ended them may not have seen it. As `let_in()` does.
+with behind as materialized (
+  select b.id, b.state from steadhold.publications h cross join lateral (
+    select p.id, p.state from steadhold.publications p
+    where p.workspace = :workspace::text and p.target = h.target and p.lane = h.lane and p.key = h.key
+      and p.state < 3 and p.apart
+      and (p.aggregate_revision, p.subscription) > (h.aggregate_revision, h.subscription)
+    order by p.aggregate_revision, p.subscription limit 1
+    for no key update) b
+  where h.workspace = :workspace::text and h.id = any(:ids::uuid[])
+)
+update steadhold.publications p set apart = false
+where p.workspace = :workspace::text and p.id = any(array(select behind.id from behind where behind.state = 0))
+
 -- name: ended
 -- rank: aggregates by aggregate_id, aggregate_revision
 -- The window of an event begins when nothing of it is open any more.

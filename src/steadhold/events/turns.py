@@ -27,7 +27,7 @@ class Turns:
     """To be published."""
 
     next: list[At]
-    """Set apart, and the first of its key once those are published: to be let in."""
+    """The first of its key once those are published: to be let in where it is set apart."""
 
     waiting: list[At]
     """The first of its key, and its turn has not come: to be set apart, with all behind it."""
@@ -37,7 +37,7 @@ def in_turn(found: Sequence[Row], each: int) -> Turns:
     """Of each key at most `each` may go: what stands before the first whose turn has not come.
 
     `found` has one publication more of each, in order: key, aggregate, revision, subscription, whether it may be
-    published, whether it is set apart.
+    published.
     """
     turns = Turns([], [], [], [])
     for key, line in groupby(found, key=itemgetter(0)):
@@ -46,9 +46,9 @@ def in_turn(found: Sequence[Row], each: int) -> Turns:
         if not first[4]:
             turns.waiting.append(_at(first))
             continue
-        ready = [first, *takewhile(itemgetter(4), rest)]
-        turns.now.extend(_at(row) for row in ready[:each])
-        turns.next.extend(_at(row) for row in ready[each:] if row[5])
+        ready = [first, *takewhile(itemgetter(4), rest)][:each]
+        turns.now.extend(_at(row) for row in ready)
+        turns.next.extend(_at(row) for row in [first, *rest][len(ready) :][:1])
     return turns
 
 
