@@ -14,8 +14,11 @@ from steadhold.testing.database import Database
 from tests.db.conftest import FOUND
 
 
-def run(program: str, *words: object) -> None:
-    subprocess.run([FOUND[max(FOUND)].folder / program, *map(str, words)], check=True)
+def run(database: Database, program: str, *words: object) -> None:
+    """Run a program of PostgreSQL, of the server's version where that is here: a newer one speaks of newer settings."""
+    with psycopg.connect(database.dsn) as conn:
+        major = conn.info.server_version // 10_000
+    subprocess.run([FOUND.get(major, FOUND[max(FOUND)]).folder / program, *map(str, words)], check=True)
 
 
 def put(database: Database, workspace: str, body: bytes, expected: int | None) -> int:
@@ -28,7 +31,7 @@ async def test_no_revision_is_issued_twice_after_a_backup_was_put_back(fresh_dat
     database, dump = fresh_database, tmp_path / "dump"
     workspace = database.new_workspace()
     assert put(database, workspace, b"1", None) == 1
-    run("pg_dump", "--format=custom", "--file", dump, database.dsn)
+    run(database, "pg_dump", "--format=custom", "--file", dump, database.dsn)
     assert put(database, workspace, b"2", 1) == 2
     with database.connect() as conn:
         name = conn.info.dbname
@@ -36,7 +39,7 @@ async def test_no_revision_is_issued_twice_after_a_backup_was_put_back(fresh_dat
     with psycopg.connect(administrator, autocommit=True) as conn:
         conn.execute(f"drop database {name} with (force)".encode())
         conn.execute(f"create database {name}".encode())
-    run("pg_restore", "--exit-on-error", "--dbname", database.dsn, dump)
+    run(database, "pg_restore", "--exit-on-error", "--dbname", database.dsn, dump)
     conn = await asyncpg.connect(database.dsn)
     try:
         watch = house.Watch()
