@@ -15,7 +15,7 @@ from tests.db.conftest import FOUND
 
 
 def run(database: Database, program: str, *words: object) -> None:
-    """Run a program of PostgreSQL, of the server's version where that is here: a newer one speaks of newer settings."""
+    """Run a program of PostgreSQL, of the server's version where that is here: a newer one says what it refuses."""
     with psycopg.connect(database.dsn) as conn:
         major = conn.info.server_version // 10_000
     subprocess.run([FOUND.get(major, FOUND[max(FOUND)]).folder / program, *map(str, words)], check=True)

@@ -14,6 +14,7 @@ def planned(conn, name):
     ((body, settings),) = conn.execute("select prosrc, proconfig from pg_proc where proname = %s", [name]).fetchall()
     ((text,),) = conn.execute(f"select {EXECUTES.fullmatch(body)[1]}".encode()).fetchall()
     with conn.transaction(force_rollback=True):
+        conn.execute("set local role none")  # as its definer
         for setting in settings:
             conn.execute("select set_config(%s, %s, true)", setting.split("=", 1))
         return explained(conn, text)

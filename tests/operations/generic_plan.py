@@ -101,12 +101,14 @@ def explained(conn, text):
 
 
 def looked_up(conn, function, **said):
-    """How the query of a function that is its definer's reaches each table, for arguments in SQL."""
-    ((text,),) = conn.execute("select prosrc from pg_proc where proname = %s", [function]).fetchall()
+    """How the query of a function reaches each table, asked as whoever it runs as, for arguments in SQL."""
+    found = conn.execute("select prosrc, prosecdef from pg_proc where proname = %s", [function]).fetchall()
+    ((text, definers),) = found
     for param, value in said.items():
         text = text.replace(param, value)
     with conn.transaction(force_rollback=True):
-        conn.execute("set local role none")
+        if definers:
+            conn.execute("set local role none")
         return reached(conn, explained(conn, text))
 
 

@@ -13,10 +13,12 @@ OF_THE_HOUSE = {"begin_incarnation", "check_house", "restored", "soon"}
 """What reads one row, or one of each workspace."""
 
 SO_MANY = {
-    "event_flow", "house_gauges", "job_gauges", "oldest_ready", "purge_events", "purge_operations", "ready_keys",
-    "workspaces_after",
+    "event_flow", "house_gauges", "job_gauges", "oldest_ready", "purge_events", "purge_operations", "workspaces_after",
 }  # fmt: skip
 """What walks an index and is told how many it may read."""
+
+FOR_OLDER = {"ready_keys"}
+"""What servers of the release before ask: it reads all that is due (decision 0038)."""
 
 COUNTS = {"used_context", "used_jobs", "used_state", "used_webhooks"}
 """What counts all of one workspace, where it is asked how much that uses."""
@@ -34,4 +36,4 @@ def test_each_function_that_reads_is_known(conn):
     What looks for what is due has a test of its own (test_due).
     """
     found = {name for (name,) in conn.execute(FOUND).fetchall()}
-    assert found == BY_KEY | OF_THE_HOUSE | SO_MANY | COUNTS
+    assert found == BY_KEY | OF_THE_HOUSE | SO_MANY | FOR_OLDER | COUNTS

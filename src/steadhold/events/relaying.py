@@ -177,7 +177,7 @@ def _batch(
     held, waiting = yield from _held(workspace, turns)
     gone = yield from _gone(workspace, sorted({row[1] for row, _ in held}))
     yield from skip(workspace, [(*_at(one), row[1], row[0]) for row, one in held if row[1] in gone])
-    yield from _set_apart(workspace, waiting)  # last: who waits for what it locks is not waited for
+    yield from _set_apart(workspace, waiting)  # last: after it nothing is waited for
     batch = [_publication(row, one) for row, one in held if row[1] not in gone]
     return (len(turns.keys), turns.keys[-1] if turns.keys else ""), sorted(batch, key=_order)
 
@@ -189,11 +189,7 @@ def _held(workspace: str, turns: Turns) -> Plan[tuple[list[tuple[Row, Event]], l
     yield from _let_in(workspace, [hand[0] for hand in held[now:behind] if hand])
     ready = zip(held[:now], told[:now], strict=True)
     taken = [(hand[0], event(*row[0])) for hand, row in ready if hand and row and hand[0][-1] < 2]
-    return taken, _ids(held[behind:])
-
-
-def _ids(held: Sequence[Sequence[Row]]) -> list[UUID]:
-    return [hand[0][0] for hand in held if hand]
+    return taken, [hand[0][0] for hand in held[behind:] if hand]
 
 
 def _let_in(workspace: str, next_ones: Sequence[Row]) -> Plan[None]:

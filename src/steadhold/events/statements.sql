@@ -407,7 +407,7 @@ select lane.target, lane.lane from lane
 -- name: ready
 -- rank: read
 -- The first open publications of the keys of which something is not set apart, behind `after`; of each whether it may be
--- published now, and whether it is set apart.
+-- published now.
 with recursive head as (
   (select p.key from steadhold.publications p
    where p.workspace = :workspace::text and p.target = :target::text and p.lane = :lane::smallint and p.key > :after::text
@@ -421,7 +421,7 @@ with recursive head as (
     order by p.key limit 1) n
 )
 select p.key, p.aggregate_id, p.aggregate_revision, p.subscription,
-  p.state = 0 or p.state = 1 and p.next_at <= steadhold.clock(), p.apart
+  p.state = 0 or p.state = 1 and p.next_at <= steadhold.clock()
 from (select head.key from head limit :keys::bigint) k
 cross join lateral (
   select e.* from (
@@ -500,7 +500,7 @@ on conflict (workspace, subscription) do update set announce_at = excluded.annou
 
 -- name: set_apart
 -- rank: aggregates
--- These, if they wait and are the first of their keys, and what stands behind them: some of it now, and the rest when it is
+-- These, if they wait, and what stands behind them: some of it now, and the rest when it is
 -- met again. Of that, what waited for its own time waits behind them from here on. Nobody is waited for.
 with line as materialized (
   select b.id from steadhold.publications h cross join lateral (
@@ -521,20 +521,23 @@ where p.workspace = :workspace::text and p.id = any(array(select line.id from li
 -- rank: aggregates
 -- What comes next once all before it has been published.
 update steadhold.publications p set apart = false
-where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.state = 0 and p.apart
+where p.workspace = :workspace::text and p.id = any(:ids::uuid[]) and p.apart
 
 -- name: let_in_behind
 -- rank: aggregates
 -- What is set apart right behind these, which have ended: who ended them may not have seen it. As `let_in()` does.
 with behind as materialized (
-  select b.id, b.state from steadhold.publications h cross join lateral (
+  select b.id, b.state from (
+    select e.* from steadhold.publications e
+    where e.workspace = :workspace::text and e.id = any(:ids::uuid[])
+    order by e.aggregate_id, e.aggregate_revision, e.subscription offset 0) h
+  cross join lateral (
     select p.id, p.state from steadhold.publications p
     where p.workspace = :workspace::text and p.target = h.target and p.lane = h.lane and p.key = h.key
       and p.state < 3 and p.apart
       and (p.aggregate_revision, p.subscription) > (h.aggregate_revision, h.subscription)
     order by p.aggregate_revision, p.subscription limit 1
     for no key update) b
-  where h.workspace = :workspace::text and h.id = any(:ids::uuid[])
 )
 update steadhold.publications p set apart = false
 where p.workspace = :workspace::text and p.id = any(array(select behind.id from behind where behind.state = 0))

@@ -40,15 +40,12 @@ def in_turn(found: Sequence[Row], each: int) -> Turns:
     published.
     """
     turns = Turns([], [], [], [])
-    for key, line in groupby(found, key=itemgetter(0)):
-        first, *rest = line
+    for key, of_key in groupby(found, key=itemgetter(0)):
+        line = [*of_key]
+        ready = [*takewhile(itemgetter(4), line)][:each]
         turns.keys.append(key)
-        if not first[4]:
-            turns.waiting.append(_at(first))
-            continue
-        ready = [first, *takewhile(itemgetter(4), rest)][:each]
-        turns.now.extend(_at(row) for row in ready)
-        turns.next.extend(_at(row) for row in [first, *rest][len(ready) :][:1])
+        turns.now.extend(map(_at, ready))
+        (turns.next if ready else turns.waiting).extend(map(_at, line[len(ready) :][:1]))
     return turns
 
 

@@ -22,7 +22,7 @@ from steadhold.web.problem import stop
 S = TypeVar("S", bound=msgspec.Struct)
 
 # The texts are msgspec's own (< 0.24) and are never shown; tests/web/test_decode.py holds them to these shapes.
-# A member's name stands in them as it came, megabytes of anything: no pattern may begin anew at each place of it.
+# A member's name stands in them as it came, megabytes of anything: a pattern begins at the start, or soon ends.
 _AT: Final = re.compile(r" - at `(?:key in )?\$(?P<path>(?:\.[^.\[\]`]{1,100}+|\[[0-9.]{1,20}+\]){0,32}+)`\Z")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>.*)`\Z", re.DOTALL)
 _MISSING: Final = re.compile(r"Object missing required field `(?P<name>.*)`\Z", re.DOTALL)

@@ -92,7 +92,7 @@ class Suspended(BaseException):
 Verdict: TypeAlias = Done | Retry | Snooze | Cancel | Fail
 BUGS: Final = (NameError, ImportError, SyntaxError, NotImplementedError, StageFault, SystemExit)
 
-WEIGHTY: Final[Sequence[Class]] = ("permanent", "bug", "transient", "timeout", "rate_limited", "interrupted")
+WEIGHTY: Final[Sequence[Class]] = ("permanent", "bug", "transient", "timeout", "rate_limited")
 """The classes of failures, those first that another try mends least."""
 
 

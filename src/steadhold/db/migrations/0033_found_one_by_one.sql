@@ -113,7 +113,8 @@ create or replace function steadhold.due_webhooks() returns table (workspace tex
       where k.workspace = w.workspace and k.deleted and k.changed_at < past.until)
 $asked$; end$$;
 
--- As 0012 and 0031 have it, but that whether the job of an old run goes on is asked of that job, not of all that do.
+-- As 0012 and 0031 have it, but that whether the job of an old run goes on is asked of that job, not of all that do,
+-- and `offset 0` keeps who has other tables of zones from being a join.
 create or replace function steadhold.due_schedules() returns table (workspace text, duty text)
   language plpgsql stable security definer
   set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off
