@@ -259,7 +259,7 @@ def _of_machine(error: Exception) -> Said | None:
     if isinstance(error, OSError) and error.errno in FULL and not error.filename:
         return Said(
             f"What there is to say could not be written: {error.strerror}.",
-            next="What was changed by this command stays so. Make room, and read it again.",
+            next="What this command changed, if anything, stays so. Make room, and read it again.",
         )
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
