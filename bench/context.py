@@ -1,11 +1,13 @@
 """(g) Files of bytes: written and read over HTTP, beside a bare `bytea` of the same size by asyncpg, in turn.
 
 Both keep what they answered; a file beside its bytes has a revision, a digest, a condition and its part of a quota.
+The bare `bytea` is read through a hop of HTTP besides, which does nothing else: what a read over HTTP could be at best.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import socket
 import time
@@ -35,7 +37,7 @@ Act = Callable[[str], Awaitable[None]]
 
 
 async def take(run: Run, postgres: Embedded, at: Path) -> None:
-    """By size: bare rows and files, written and then read again, round by round."""
+    """By size: bare rows, the same behind a hop, and files; written and then read again, round by round."""
     del at
     keep_what_is_freed()  # as a server of ours does: the driver asks for the memory of each row
     dsn = await driver.new_database(postgres.dsn, "context")
@@ -46,15 +48,16 @@ async def take(run: Run, postgres: Embedded, at: Path) -> None:
         await conn.execute("create table bare (name text primary key, bytes bytea not null)")
         await conn.execute("alter table bare alter column bytes set storage external")
         await conn.close()
-        names = [f"{system}_{size}" for size in SIZES for system in ("bare", "steadhold")]
-        for name, round_ in run.wanted(names):
+        hop = stack.enter_context(stand.hop(dsn))
+        systems: dict[str, Callable[[bytes], Any]] = {
+            "bare": lambda body: bare(dsn, body),
+            "hop": lambda body: handed_on(dsn, hop, body),
+            "steadhold": lambda body: files(served.port, key, body),
+        }
+        for name, round_ in run.wanted([f"{system}_{size}" for size in SIZES for system in systems]):
             system, _, size = name.partition("_")
-            body, clients, seconds = os.urandom(SIZES[size]), CLIENTS[size], run.seconds(SECONDS)
-            if system == "bare":
-                figures = await _measured(lambda body=body: bare(dsn, body), clients, seconds, len(body))
-            else:
-                figures = await _measured(lambda body=body: files(served.port, key, body), clients, seconds, len(body))
-            run.keep(name, round_, figures)
+            opened = functools.partial(systems[system], os.urandom(SIZES[size]))
+            run.keep(name, round_, await _measured(opened, CLIENTS[size], run.seconds(SECONDS), SIZES[size]))
     for name, round_ in run.wanted(("sealing_1m",)):
         run.keep(name, round_, sealing(SIZES["1m"]))
 
@@ -130,6 +133,13 @@ async def bare(dsn: str, body: bytes) -> AsyncIterator[tuple[Act, Act]]:
         yield write, read
     finally:
         await conn.close()
+
+
+@asynccontextmanager
+async def handed_on(dsn: str, port: int, body: bytes) -> AsyncIterator[tuple[Act, Act]]:
+    """Rows of the plain table, read through a hop of HTTP that does nothing else."""
+    async with bare(dsn, body) as (write, _), files(port, "", body) as (_, read):
+        yield write, read
 
 
 @asynccontextmanager

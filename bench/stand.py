@@ -81,6 +81,13 @@ def server(dsn: str, **settings: str) -> Iterator[Served]:
 
 
 @contextmanager
+def hop(dsn: str) -> Iterator[int]:
+    """A hop of HTTP that does nothing else, in a process of its own; its port."""
+    with _process((sys.executable, "-m", "bench.hop", dsn), {}, lines="stdout") as (_, lines):
+        yield int(next(lines))
+
+
+@contextmanager
 def hostile(count: int) -> Iterator[list[str]]:
     """So many receivers of webhooks that mean no good, in a process of their own; their URLs."""
     with _process((sys.executable, "-m", "bench.receivers", str(count)), {}, lines="stdout") as (_, lines):

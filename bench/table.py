@@ -165,7 +165,7 @@ def _context(raw: Raw) -> str:
             slow = _cells(raw, "context", f"{system}_{size}", (f"{what}_p50_ms", f"{what}_p99_ms"))
             yield from (number(rate), number(ratio(rate, bare)), *slow)
 
-    rows = [(name, s, *row(size, s)) for size, name in CONTEXT_SIZES.items() for s in ("bare", "steadhold")]
+    rows = [(name, s, *row(size, s)) for size, name in CONTEXT_SIZES.items() for s in ("bare", "hop", "steadhold")]
     told = ("times bare", "p50 ms", "p99 ms")
     seals = [_cells(raw, "context", "sealing_1m", ("seal_p50_ms", "open_p50_ms", "both_ms", "times_the_bytes"))]
     sealed = grid(("1 MiB sealed, ms", "opened, ms", "both, ms", "times the bytes"), seals)

@@ -15,6 +15,7 @@ from steadhold.server.run import Server, serving
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 HOST = b"Host: here\r\n"
+PIECES = tuple(bytes([n]) * 200_000 for n in range(5))
 ASK = b"GET / HTTP/1.1\r\n" + HOST + b"\r\n"
 
 
@@ -36,6 +37,9 @@ class Echo:
         """Nobody waits."""
 
     async def serve(self, exchange: Exchange) -> None:
+        if exchange.raw_path == b"/pieces":
+            length = sum(map(len, PIECES))
+            return await exchange.answer(200, b"content-length: %d\r\n" % length, PIECES)
         await self(exchange.scope(), exchange.receive, exchange.send)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from steadhold.kit import limits
 from steadhold.server.protocol import end_slow
 from steadhold.server.reading import PIECE_BYTES, UNREAD_BYTES_MAX
-from tests.server.echo import ASK, HOST, Site, echoing, last, until
+from tests.server.echo import ASK, HOST, PIECES, Site, echoing, last, until
 
 
 @pytest.fixture
@@ -31,6 +31,20 @@ async def test_requests_that_were_sent_at_once_are_answered_in_order(site):
     assert answers.count(b"HTTP/1.1 200 OK") == answers.count(b"\r\n\r\nok") == 5
     assert answers.count(b"connection: close") == 1
     assert [seen["path"] for seen in site.app.seen] == ["/gated", "/", "/", "/", "/"]
+
+
+async def test_an_answer_in_pieces_is_whole_and_in_its_place(site):
+    reader, writer = await site.connect()
+    asked = b" /pieces HTTP/1.1\r\n" + HOST + b"\r\n"
+    writer.write(ASK + b"GET" + asked + b"HEAD" + asked + last(b"/"))
+    answers = await reader.read()
+    writer.close()
+    before, whole, head, after = answers.split(b"HTTP/1.1 200 OK\r\n")[1:]
+    assert before.endswith(b"\r\n\r\nok")
+    assert whole.partition(b"\r\n\r\n")[2] == b"".join(PIECES)
+    assert head.partition(b"\r\n\r\n")[2] == b""
+    assert b"content-length: 1000000\r\n" in head
+    assert after.endswith(b"\r\n\r\nok")
 
 
 async def test_whoever_asks_much_at_once_holds_nobody_up(site):

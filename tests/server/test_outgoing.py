@@ -21,6 +21,10 @@ class Transport:
             raise RuntimeError("unable to perform operation; the handler is closed")
         self.done.append((self.name, piece))
 
+    def writelines(self, pieces):
+        for piece in pieces:
+            self.write(piece)
+
     def write_eof(self):
         self.done.append((self.name, "eof"))
 

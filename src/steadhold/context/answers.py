@@ -43,8 +43,10 @@ def content(ask: Request, path: str, found: model.Content, revision: int, at: da
         headers=(*described(path, found.digest, at), *more),
         revision=revision,
     )
-    if found.body is not None:
-        made.body = found.body[first:end]
+    if (whole := found.body if span else None) is not None:
+        made.body = whole[first:end]
+    elif found.pieces is not None:
+        made.pieces = found.pieces
     else:
         made.length = end - first
         made.stream = Stream(lambda: pieces(ask.workspace, found.digest, first, end))

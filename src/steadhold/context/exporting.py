@@ -8,7 +8,7 @@ from typing import Any
 from steadhold.context import archive, reading
 from steadhold.context.answers import pieces
 from steadhold.context.model import Stored
-from steadhold.kit.limits import CONTEXT_CHUNK_BYTES, PAGE_ITEMS_DEFAULT
+from steadhold.kit.limits import PAGE_ITEMS_DEFAULT
 from steadhold.kit.plan import Call
 from steadhold.web import query
 from steadhold.web.ask import Reply, Request, Stream
@@ -45,10 +45,6 @@ def _entry(workspace: str, path: str, found: Stored) -> Generator[bytes | Call[A
         "content_type": kept.content_type,
     }
     yield archive.write_header(path, kept.bytes, found.written_at, ours)
-    if kept.body is None:
-        yield from pieces(workspace, kept.digest, 0, kept.bytes)
-    else:
-        for at in range(0, kept.bytes, CONTEXT_CHUNK_BYTES):
-            yield kept.body[at : at + CONTEXT_CHUNK_BYTES]
+    yield from pieces(workspace, kept.digest, 0, kept.bytes) if kept.pieces is None else kept.pieces
     if fill := archive.padding(kept.bytes):
         yield bytes(fill)

@@ -41,12 +41,17 @@ Body: TypeAlias = Annotated[bytes, Rule(body_fault)]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Bytes that are known by their digest. `body` has them where they are few (`CONTEXT_WHOLE_BYTES_MAX`)."""
+    """Bytes that are known by their digest, in pieces as they lie where they are few (`CONTEXT_WHOLE_BYTES_MAX`)."""
 
     bytes: int
     digest: bytes
     content_type: str
-    body: bytes | None
+    pieces: tuple[bytes, ...] | None
+
+    @property
+    def body(self) -> bytes | None:
+        """The bytes in one, where they are few."""
+        return None if self.pieces is None else b"".join(self.pieces)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,12 +122,12 @@ class Inner:
         self.taken = True
         return self.body
 
-    async def answer(self, status: int, fields: bytes, body: bytes) -> None:
+    async def answer(self, status: int, fields: bytes, pieces: tuple[bytes, ...]) -> None:
         """Keep the answer, or hand it on."""
-        self.status, self.fields, self.came = status, wire.pairs(fields), body
+        self.status, self.fields, self.came = status, wire.pairs(fields), b"".join(pieces)
         if self.out is not None and status < 400:
             await self._begin(status)
-            await self.piece(b"" if self.method == "HEAD" else body, last=True)
+            await self.piece(b"" if self.method == "HEAD" else self.came, last=True)
 
     async def begin(self, status: int, fields: bytes, *, closes: bool) -> None:
         """Begin what comes in pieces: handed on, or gathered."""

@@ -93,7 +93,7 @@ class Exchange:
             self.carrier.end()
         else:
             self._start = None
-            await self.answer(500, b"content-type: text/plain; charset=utf-8\r\ncontent-length: 21\r\n", _FAILED)
+            await self.answer(500, b"content-type: text/plain; charset=utf-8\r\ncontent-length: 21\r\n", (_FAILED,))
 
     @property
     def task(self) -> asyncio.Task[None] | None:
@@ -160,7 +160,7 @@ class Exchange:
 
     # --- what is sent
 
-    async def answer(self, status: int, fields: bytes, body: bytes) -> None:
+    async def answer(self, status: int, fields: bytes, pieces: tuple[bytes, ...]) -> None:
         """Answer whole. `fields` are lines as they are sent; a HEAD gets no body."""
         if self.carrier.out.full is not None:
             await self.carrier.out.full.wait()
@@ -169,15 +169,15 @@ class Exchange:
         self.started = True
         if self.slow and self.more:
             self.keep_alive = False
-        body, close = b"" if self._mute else body, b"" if self.keep_alive else _CLOSE
-        head = (self.carrier.opening(status), fields, close, b"\r\n")
-        if len(body) > WRITE_BYTES_MAX and not failpoints.armed:
-            self.carrier.out.write(b"".join(head), body)
+        pieces, close = () if self._mute else pieces, b"" if self.keep_alive else _CLOSE
+        head, length = (self.carrier.opening(status), fields, close, b"\r\n"), sum(map(len, pieces))
+        if length > WRITE_BYTES_MAX and not failpoints.armed:
+            self.carrier.out.write(b"".join(head), *pieces)
             self._finish()
             return
-        whole = b"".join((*head, body))
-        if failpoints.armed and body:
-            half = len(whole) - len(body) // 2
+        whole = b"".join((*head, *pieces))
+        if failpoints.armed and length:
+            half = len(whole) - length // 2
             self.carrier.out.write(whole[:half])
             failpoints.hit("reply_half_sent")
             whole = whole[half:]

@@ -106,7 +106,8 @@ class Stream:
 class Reply:
     """An answer that says yes. `revision` becomes `ETag` and `Revision`; `resource` and `fence` go to the receipt.
 
-    With `stream` the body is sent piece by piece in place of `body`; `length` says how many bytes it will have.
+    In place of `body`, `pieces` are sent one behind the other, which saves that large ones are joined; or a `stream`,
+    piece by piece as they come: `length` says how many bytes it will have.
     """
 
     status: int
@@ -116,6 +117,7 @@ class Reply:
     revision: int | None = None
     resource: str | None = None
     fence: int | None = None
+    pieces: tuple[bytes, ...] = ()
     stream: Stream | None = None
     length: int | None = None
 

@@ -49,7 +49,7 @@ class Exchange(Protocol):
         """The body, taken at once if all of it is there; None: `receive` it."""
         ...
 
-    async def answer(self, status: int, fields: bytes, body: bytes) -> None:
+    async def answer(self, status: int, fields: bytes, pieces: tuple[bytes, ...]) -> None:
         """Answer. `fields` are lines as they are sent; a HEAD gets no body."""
         ...
 
@@ -92,9 +92,9 @@ class OverAsgi:
         """ASGI does not tell before it is asked."""
         return None
 
-    async def answer(self, status: int, fields: bytes, body: bytes) -> None:
+    async def answer(self, status: int, fields: bytes, pieces: tuple[bytes, ...]) -> None:
         """Answer in ASGI's messages."""
-        await wire.tell(self._send, status, fields, body, head=self.method == "HEAD")
+        await wire.tell(self._send, status, fields, pieces, head=self.method == "HEAD")
 
     async def begin(self, status: int, fields: bytes, *, closes: bool) -> None:
         """Send the start; what becomes of the connection is the server's business."""

@@ -23,17 +23,18 @@ _LEADS: Final = re.compile("^(<?)/")
 _BREAKS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-def written(answer: Answer, more: bytes = b"", base: str = "") -> tuple[int, bytes, bytes]:
-    """An answer as it is sent: its status, the lines of its header fields, `more` of them at the end, its body.
+def written(answer: Answer, more: bytes = b"", base: str = "") -> tuple[int, bytes, tuple[bytes, ...]]:
+    """An answer as it is sent: its status, the lines of its header fields, `more` of them at the end, its pieces.
 
     `base` is what stands before our addresses outside: the public address, the path of a mount as it is written, or
     nothing.
     """
     if isinstance(answer, Problem):
-        status, body, fields = PROBLEMS[answer.code].status, encode(answer, base), _PROBLEM
-        length = len(body)
+        status, pieces, fields = PROBLEMS[answer.code].status, (encode(answer, base),), _PROBLEM
+        length = len(pieces[0])
     else:
-        status, body, fields, length = answer.status, answer.body, _fields(answer), len(answer.body)
+        status, pieces, fields = answer.status, answer.pieces or (answer.body,), _fields(answer)
+        length = sum(map(len, pieces))
         if (stream := answer.stream) is not None:
             length = answer.length
             fields += _UNBUFFERED if stream.endless else b""
@@ -41,7 +42,7 @@ def written(answer: Answer, more: bytes = b"", base: str = "") -> tuple[int, byt
         fields += b"content-length: %d\r\n" % length
     if answer.headers:
         fields += b"".join([_line(name, _outside(name, value, base)) for name, value in answer.headers])
-    return status, fields + more, body
+    return status, fields + more, pieces
 
 
 async def send(sender: Send, answer: Answer, *, base: str = "", head: bool = False) -> None:
@@ -49,8 +50,9 @@ async def send(sender: Send, answer: Answer, *, base: str = "", head: bool = Fal
     await tell(sender, *written(answer, base=base), head=head)
 
 
-async def tell(sender: Send, status: int, fields: bytes, body: bytes, *, head: bool) -> None:
+async def tell(sender: Send, status: int, fields: bytes, pieces: tuple[bytes, ...], *, head: bool) -> None:
     """Send what is written, in ASGI's messages."""
+    body = b"".join(pieces)
     await sender({"type": "http.response.start", "status": status, "headers": pairs(fields)})
     if failpoints.armed and not head:
         await sender({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
