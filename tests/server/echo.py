@@ -38,9 +38,9 @@ class Echo:
 
     async def serve(self, exchange: Exchange) -> None:
         if exchange.raw_path == b"/pieces":
-            length = sum(map(len, PIECES))
-            return await exchange.answer(200, b"content-length: %d\r\n" % length, PIECES)
-        await self(exchange.scope(), exchange.receive, exchange.send)
+            await exchange.answer(200, b"content-length: %d\r\n" % sum(map(len, PIECES)), PIECES)
+        else:
+            await self(exchange.scope(), exchange.receive, exchange.send)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         self.seen.append(scope)
