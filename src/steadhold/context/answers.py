@@ -43,13 +43,13 @@ def content(ask: Request, path: str, found: model.Content, revision: int, at: da
         headers=(*described(path, found.digest, at), *more),
         revision=revision,
     )
-    if (whole := found.body if span else None) is not None:
-        made.body = whole[first:end]
-    elif found.pieces is not None:
-        made.pieces = found.pieces
-    else:
+    if found.pieces is None:
         made.length = end - first
         made.stream = Stream(lambda: pieces(ask.workspace, found.digest, first, end))
+    elif span:
+        made.body = b"".join(found.pieces)[first:end]
+    else:
+        made.pieces = found.pieces
     return made
 
 

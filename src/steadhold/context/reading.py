@@ -35,7 +35,7 @@ def get_revision(workspace: str, path: Path, revision: int) -> Plan[Stored | Mis
     (row,) = yield from rows(SQL.look_at, workspace=workspace, **asked)
     current, kept, id, size, digest, content_type, written_at, body, oldest, floor = row
     if kept:
-        found = content_of(size, digest, content_type, None if body is None else (body,))
+        found = content_of(size, digest, content_type, body)
         return Missing(current) if found is None else Stored(id, revision, found, written_at)
     ever = floor if current is None else current  # a path that was purged is only known by the workspace's floor
     return Missing(current) if revision > (ever or 0) else Pruned(oldest)
@@ -68,12 +68,12 @@ def usage(workspace: str) -> Plan[Usage]:
 
 
 def _now(found: Sequence[Row]) -> Stored | Missing:
-    revision, present, id, size, digest, content_type, at, first = found[0]
-    pieces = None if first is None else tuple([row[-1] for row in found])
-    kept = content_of(size, digest, content_type, pieces) if present else None
+    revision, present, id, size, digest, content_type, at, _ = found[0]
+    kept = content_of(size, digest, content_type, *[row[-1] for row in found]) if present else None
     return Missing(revision) if kept is None else Stored(id, revision, kept, at)
 
 
-def content_of(size: int, digest: bytes, content_type: str, pieces: tuple[bytes, ...] | None) -> Content | None:
-    """The content of a row; a deletion has none."""
-    return Content(size, digest, content_type, pieces) if digest else None
+def content_of(size: int, digest: bytes, content_type: str, *pieces: bytes | None) -> Content | None:
+    """The content of a row; a deletion has none. `pieces`: its bytes, or None where they are not few."""
+    few = tuple([piece for piece in pieces if piece is not None])
+    return Content(size, digest, content_type, few or None) if digest else None

@@ -38,8 +38,7 @@ def resolve(workspace: str, text: ReferenceText) -> Plan[Resolved]:
         return Missing(None)
     digest, size, content_type, pinned, current, body = found[0]
     if pinned or digest == named.digest:
-        pieces = None if body is None else (body,)
-        return content_of(size, named.digest, content_type, pieces) or Missing(None)
+        return content_of(size, named.digest, content_type, body) or Missing(None)
     return Missing(None) if digest is not None or named.revision > current else Pruned(None)
 
 
