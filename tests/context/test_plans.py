@@ -17,7 +17,7 @@ from steadhold.context.model import (
     Written,
 )
 from steadhold.kit.fields import FenceRef
-from steadhold.kit.limits import CONTEXT_WHOLE_BYTES_MAX
+from steadhold.kit.limits import CONTEXT_CHUNK_BYTES, CONTEXT_WHOLE_BYTES_MAX
 from tests.context.desk import BIG, chunks, put, read, refer
 
 
@@ -26,7 +26,10 @@ def test_bytes_read_are_bytes_written(conn, workspace, body):
     made = put(conn, workspace, "a/n", body, content_type="text/plain; charset=utf-8")
     stored = context.get(conn, workspace, "a/n")
     assert stored.content == context.Content(
-        len(body), hashlib.sha256(body).digest(), "text/plain; charset=utf-8", stored.content.pieces
+        len(body),
+        hashlib.sha256(body).digest(),
+        "text/plain; charset=utf-8",
+        tuple(body[at : at + CONTEXT_CHUNK_BYTES] for at in range(0, len(body) or 1, CONTEXT_CHUNK_BYTES)),
     )
     assert stored.content.body == body
     assert (made.revision, made.created, made.digest) == (1, True, stored.content.digest)

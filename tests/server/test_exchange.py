@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+import uvloop
 from structlog.testing import capture_logs
 
 from steadhold.kit import limits
@@ -33,12 +34,20 @@ async def test_requests_that_were_sent_at_once_are_answered_in_order(site):
     assert [seen["path"] for seen in site.app.seen] == ["/gated", "/", "/", "/", "/"]
 
 
-async def test_an_answer_in_pieces_is_whole_and_in_its_place(site):
-    reader, writer = await site.connect()
+async def asked_for_pieces() -> bytes:
     asked = b" /pieces HTTP/1.1\r\n" + HOST + b"\r\n"
-    writer.write(ASK + b"GET" + asked + b"HEAD" + asked + last(b"/"))
-    answers = await reader.read()
-    writer.close()
+    async with echoing() as site:
+        reader, writer = await site.connect()
+        writer.write(ASK + b"GET" + asked + b"HEAD" + asked + last(b"/"))
+        answers = await reader.read()
+        writer.close()
+    return answers
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_an_answer_in_pieces_is_whole_and_in_its_place(loop):
+    with asyncio.Runner(loop_factory=loop) as runner:
+        answers = runner.run(asked_for_pieces())
     before, whole, head, after = answers.split(b"HTTP/1.1 200 OK\r\n")[1:]
     assert before.endswith(b"\r\n\r\nok")
     assert whole.partition(b"\r\n\r\n")[2] == b"".join(PIECES)

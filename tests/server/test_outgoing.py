@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import uvloop
 
 from steadhold.server.outgoing import Outgoing
 from steadhold.web.exchange import WRITE_BYTES_MAX
@@ -22,8 +23,7 @@ class Transport:
         self.done.append((self.name, piece))
 
     def writelines(self, pieces):
-        for piece in pieces:
-            self.write(piece)
+        self.done.append((self.name, pieces))
 
     def write_eof(self):
         self.done.append((self.name, "eof"))
@@ -57,7 +57,7 @@ async def test_answers_of_one_turn_go_out_together_after_it():
 @pytest.mark.parametrize(
     ("act", "then"),
     [
-        (lambda out: out.write(b"2", b"3"), [("a", b"1"), ("a", b"2"), ("a", b"3")]),
+        (lambda out: out.write(b"2", b"", b"3"), [("a", b"1"), ("a", b"23")]),
         (lambda out: out.end(), [("a", b"1"), ("a", "eof")]),
         (lambda out: out.close(), [("a", b"1"), ("a", "close")]),
     ],
@@ -70,6 +70,13 @@ async def test_what_was_said_goes_before_whatever_is_done(act, then):
     assert done == then
     await asyncio.sleep(0)
     assert done == then
+
+
+def test_pieces_go_as_they_lie_where_the_loop_heeds_its_clients_with_them():
+    done, loop = [], uvloop.new_event_loop()
+    Outgoing(Transport("a", done), loop).write(b"2", b"3")
+    loop.close()
+    assert done == [("a", (b"2", b"3"))]
 
 
 async def test_nothing_is_sent_on_a_connection_that_was_lost():
